@@ -1,0 +1,328 @@
+//! Grants: who asks, and what that covers. Every verb of `control` takes one first.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::{AgentId, KeyId, SandboxId, sandbox::Sandbox};
+
+/// What a bearer may do, once its key was believed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grant {
+    /// The key that was shown.
+    pub key: KeyId,
+    /// The key's name, for sentences.
+    pub name: String,
+    /// What it may do.
+    pub authority: Authority,
+    /// Where the request came from.
+    pub origin: Option<String>,
+}
+
+/// A role together with what it is bound to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Authority {
+    /// Everything.
+    Admin,
+    /// All the work, but neither keys nor the audit.
+    Member,
+    /// Its own sandboxes and tasks.
+    Agent(AgentId),
+    /// Its own branch and gateway.
+    Sandbox(SandboxId),
+}
+
+/// The name of an authority.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Everything.
+    Admin,
+    /// All the work, but neither keys nor the audit.
+    Member,
+    /// Only its own sandboxes and tasks.
+    Agent,
+    /// Only its own branch and gateway.
+    Sandbox,
+}
+
+/// What is asked for. The word is what the audit remembers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Action {
+    /// Ask for a sandbox.
+    SandboxCreate,
+    /// Look at a sandbox.
+    SandboxRead,
+    /// Freeze one.
+    SandboxPause,
+    /// Thaw one.
+    SandboxResume,
+    /// Change how long one lives.
+    SandboxTimeout,
+    /// End one.
+    SandboxDestroy,
+    /// Look at the providers.
+    ProviderRead,
+    /// Follow the journal; what is not covered is left out.
+    EventsFollow,
+    /// Mint a key.
+    KeyCreate,
+    /// Look at keys.
+    KeyRead,
+    /// Give a key a new secret.
+    KeyRotate,
+    /// End a key.
+    KeyRevoke,
+    /// Read the audit.
+    AuditRead,
+}
+
+/// What it is asked of.
+#[derive(Debug, Clone, Copy)]
+pub enum Subject<'a> {
+    /// The house as a whole.
+    House,
+    /// A sandbox that exists, or is about to.
+    Sandbox {
+        /// Its id, when it has one already.
+        id: Option<&'a SandboxId>,
+        /// The agent it belongs to.
+        agent: Option<&'a AgentId>,
+    },
+    /// A key.
+    Key(&'a KeyId),
+}
+
+/// A grant that does not cover what was asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the key `{name}` ({bound}) may not {action}{subject}")]
+pub struct Denied {
+    name: String,
+    bound: String,
+    action: &'static str,
+    subject: String,
+}
+
+impl Grant {
+    /// Whether this grant covers an action on a subject.
+    pub fn covers(&self, action: Action, subject: Subject<'_>) -> Result<(), Denied> {
+        use Action::*;
+        let covered = match &self.authority {
+            Authority::Admin => true,
+            Authority::Member => match action {
+                SandboxCreate | SandboxRead | SandboxPause | SandboxResume | SandboxTimeout | SandboxDestroy
+                | ProviderRead | EventsFollow => true,
+                KeyCreate | KeyRead | KeyRotate | KeyRevoke | AuditRead => false,
+            },
+            Authority::Agent(me) => match (action, subject) {
+                (
+                    SandboxCreate | SandboxRead | SandboxPause | SandboxResume | SandboxTimeout | SandboxDestroy,
+                    Subject::Sandbox { agent, .. },
+                ) => agent == Some(me),
+                (SandboxRead, Subject::House) | (ProviderRead | EventsFollow, _) => true,
+                _ => false,
+            },
+            Authority::Sandbox(me) => match (action, subject) {
+                (SandboxRead, Subject::Sandbox { id, .. }) => id == Some(me),
+                (SandboxRead, Subject::House) | (EventsFollow, _) => true,
+                _ => false,
+            },
+        };
+        if covered {
+            return Ok(());
+        }
+        Err(Denied {
+            name: self.name.clone(),
+            bound: self.authority.to_string(),
+            action: action.sentence(),
+            subject: subject.to_string(),
+        })
+    }
+}
+
+impl Authority {
+    /// Its role.
+    pub fn role(&self) -> Role {
+        match self {
+            Authority::Admin => Role::Admin,
+            Authority::Member => Role::Member,
+            Authority::Agent(_) => Role::Agent,
+            Authority::Sandbox(_) => Role::Sandbox,
+        }
+    }
+
+    /// The agent it is bound to.
+    pub fn agent(&self) -> Option<&AgentId> {
+        if let Authority::Agent(agent) = self { Some(agent) } else { None }
+    }
+
+    /// The sandbox it is bound to.
+    pub fn sandbox(&self) -> Option<&SandboxId> {
+        if let Authority::Sandbox(sandbox) = self { Some(sandbox) } else { None }
+    }
+
+    /// Puts a role together with what it is bound to.
+    pub fn from_parts(
+        role: Role,
+        agent: Option<AgentId>,
+        sandbox: Option<SandboxId>,
+    ) -> Result<Authority, &'static str> {
+        match (role, agent, sandbox) {
+            (Role::Admin, None, None) => Ok(Authority::Admin),
+            (Role::Member, None, None) => Ok(Authority::Member),
+            (Role::Agent, Some(agent), None) => Ok(Authority::Agent(agent)),
+            (Role::Sandbox, None, Some(sandbox)) => Ok(Authority::Sandbox(sandbox)),
+            (Role::Agent, ..) => Err("a key with the role `agent` names an agent_id and nothing else"),
+            (Role::Sandbox, ..) => Err("a key with the role `sandbox` names a sandbox_id and nothing else"),
+            (Role::Admin | Role::Member, ..) => {
+                Err("only the roles `agent` and `sandbox` are bound to an agent_id or sandbox_id")
+            }
+        }
+    }
+}
+
+impl Role {
+    /// The word used in JSON, SQL and on the screen.
+    pub fn word(self) -> &'static str {
+        match self {
+            Role::Admin => "admin",
+            Role::Member => "member",
+            Role::Agent => "agent",
+            Role::Sandbox => "sandbox",
+        }
+    }
+
+    /// The role that a word names.
+    pub fn from_word(word: &str) -> Option<Role> {
+        [Role::Admin, Role::Member, Role::Agent, Role::Sandbox].into_iter().find(|role| role.word() == word)
+    }
+}
+
+impl Action {
+    /// The word the audit remembers.
+    pub fn word(self) -> &'static str {
+        match self {
+            Action::SandboxCreate => "sandbox.create",
+            Action::SandboxRead => "sandbox.read",
+            Action::SandboxPause => "sandbox.pause",
+            Action::SandboxResume => "sandbox.resume",
+            Action::SandboxTimeout => "sandbox.timeout",
+            Action::SandboxDestroy => "sandbox.destroy",
+            Action::ProviderRead => "provider.read",
+            Action::EventsFollow => "events.follow",
+            Action::KeyCreate => "key.create",
+            Action::KeyRead => "key.read",
+            Action::KeyRotate => "key.rotate",
+            Action::KeyRevoke => "key.revoke",
+            Action::AuditRead => "audit.read",
+        }
+    }
+
+    fn sentence(self) -> &'static str {
+        match self {
+            Action::SandboxCreate => "create",
+            Action::SandboxRead => "look at",
+            Action::SandboxPause => "pause",
+            Action::SandboxResume => "resume",
+            Action::SandboxTimeout => "change the lifetime of",
+            Action::SandboxDestroy => "destroy",
+            Action::ProviderRead => "look at the providers",
+            Action::EventsFollow => "follow the events",
+            Action::KeyCreate => "create keys",
+            Action::KeyRead => "look at keys",
+            Action::KeyRotate => "rotate",
+            Action::KeyRevoke => "revoke",
+            Action::AuditRead => "read the audit",
+        }
+    }
+}
+
+impl<'a> From<&'a Sandbox> for Subject<'a> {
+    fn from(sandbox: &'a Sandbox) -> Self {
+        Subject::Sandbox { id: Some(&sandbox.id), agent: sandbox.spec.agent_id.as_ref() }
+    }
+}
+
+impl fmt::Display for Authority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Authority::Admin => f.write_str("admin"),
+            Authority::Member => f.write_str("member"),
+            Authority::Agent(agent) => write!(f, "agent {agent}"),
+            Authority::Sandbox(sandbox) => write!(f, "sandbox {sandbox}"),
+        }
+    }
+}
+
+impl fmt::Display for Subject<'_> {
+    /// As the end of a sentence: `… may not destroy{subject}`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Subject::House => Ok(()),
+            Subject::Sandbox { id: Some(id), .. } => write!(f, " sandbox {id}"),
+            Subject::Sandbox { id: None, agent: Some(agent) } => write!(f, " a sandbox for the agent {agent}"),
+            Subject::Sandbox { id: None, agent: None } => f.write_str(" a sandbox that belongs to no agent"),
+            Subject::Key(id) => write!(f, " {id}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grant(authority: Authority) -> Grant {
+        Grant { key: KeyId::from_random([0; 8]), name: "test".into(), authority, origin: None }
+    }
+
+    #[test]
+    fn an_agent_reaches_its_own_sandboxes_and_no_others() {
+        let (me, other): (AgentId, AgentId) = ("me".parse().unwrap(), "other".parse().unwrap());
+        let id = SandboxId::from_random([3; 16]);
+        let agent = grant(Authority::Agent(me.clone()));
+        let mine = Subject::Sandbox { id: Some(&id), agent: Some(&me) };
+        for action in [Action::SandboxCreate, Action::SandboxRead, Action::SandboxPause, Action::SandboxDestroy] {
+            assert!(agent.covers(action, mine).is_ok());
+            assert!(agent.covers(action, Subject::Sandbox { id: Some(&id), agent: Some(&other) }).is_err());
+            assert!(agent.covers(action, Subject::Sandbox { id: Some(&id), agent: None }).is_err());
+        }
+        assert!(agent.covers(Action::KeyCreate, Subject::House).is_err());
+        assert!(agent.covers(Action::AuditRead, Subject::House).is_err());
+    }
+
+    #[test]
+    fn a_sandbox_may_look_at_itself_and_nothing_else() {
+        let (me, other) = (SandboxId::from_random([1; 16]), SandboxId::from_random([2; 16]));
+        let sandbox = grant(Authority::Sandbox(me.clone()));
+        assert!(sandbox.covers(Action::SandboxRead, Subject::Sandbox { id: Some(&me), agent: None }).is_ok());
+        assert!(sandbox.covers(Action::SandboxRead, Subject::Sandbox { id: Some(&other), agent: None }).is_err());
+        assert!(sandbox.covers(Action::SandboxDestroy, Subject::Sandbox { id: Some(&me), agent: None }).is_err());
+        assert!(sandbox.covers(Action::SandboxCreate, Subject::Sandbox { id: None, agent: None }).is_err());
+    }
+
+    #[test]
+    fn a_member_does_the_work_but_never_touches_keys_or_audit() {
+        let member = grant(Authority::Member);
+        assert!(member.covers(Action::SandboxDestroy, Subject::Sandbox { id: None, agent: None }).is_ok());
+        for action in [Action::KeyCreate, Action::KeyRead, Action::KeyRotate, Action::KeyRevoke, Action::AuditRead] {
+            assert!(member.covers(action, Subject::House).is_err());
+        }
+    }
+
+    #[test]
+    fn a_refusal_names_the_key_the_verb_and_the_subject() {
+        let id = SandboxId::from_random([2; 16]);
+        let denied = grant(Authority::Agent("scout".parse().unwrap()))
+            .covers(Action::SandboxDestroy, Subject::Sandbox { id: Some(&id), agent: None })
+            .unwrap_err();
+        assert_eq!(denied.to_string(), format!("the key `test` (agent scout) may not destroy sandbox {id}"));
+    }
+
+    #[test]
+    fn a_role_is_bound_to_what_it_needs() {
+        assert!(Authority::from_parts(Role::Agent, None, None).is_err());
+        assert!(Authority::from_parts(Role::Admin, Some("a".parse().unwrap()), None).is_err());
+        assert!(Authority::from_parts(Role::Sandbox, None, Some(SandboxId::from_random([0; 16]))).is_ok());
+    }
+}

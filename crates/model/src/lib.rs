@@ -1,0 +1,18 @@
+//! What is true in Carrel: names, lives, limits, grants and the language the outside hears.
+//!
+//! Absent on purpose: input and output, async, clocks and randomness. Time, ids and random bytes arrive as
+//! arguments, so the same story can be told twice.
+#![forbid(unsafe_code)]
+
+pub mod audit;
+pub mod breaker;
+pub mod grant;
+pub mod ids;
+pub mod key;
+pub mod number;
+pub mod public;
+pub mod sandbox;
+
+pub use grant::{Action, Authority, Denied, Grant, Role, Subject};
+pub use ids::{AgentId, ExecId, KeyId, Malformed, NodeId, ProviderName, SandboxId, TaskId, TemplateName};
+pub use jiff::Timestamp;

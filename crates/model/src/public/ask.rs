@@ -1,0 +1,206 @@
+//! What the outside may ask for. Unknown fields are refused; every field is checked by its type.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::FieldProblem;
+use crate::{
+    AgentId, ProviderName, Role, SandboxId, TaskId, TemplateName,
+    number::Cpus,
+    sandbox::{
+        AtEnd, DiskMb, EnvName, EnvValue, HostRule, Isolation, Lifetime, Limits, MOST_ALLOWED, MOST_ENV, MemoryMb,
+        Metadata, Network, NetworkMode, Pids, Spec,
+    },
+};
+
+/// Asks for a sandbox. Everything has a default.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct NewSandbox {
+    /// What it starts from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub template: Option<TemplateName>,
+    /// Where it lives.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provider: Option<ProviderName>,
+    /// How strongly it is kept apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<Isolation>,
+    /// The agent it belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_id: Option<AgentId>,
+    /// The task it belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<TaskId>,
+    /// Environment of everything that runs inside: at most 256 variables.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<BTreeMap<String, String>>)]
+    pub env: Option<BTreeMap<EnvName, EnvValue>>,
+    /// What you write on it: at most 64 entries.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Metadata>,
+    /// How many seconds it lives.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<u64>, minimum = 1, maximum = 2_592_000)]
+    pub timeout_s: Option<Lifetime>,
+    /// Pause it, do not end it, when its lifetime has passed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub auto_pause: Option<bool>,
+    /// How much it may use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limits: Option<NewLimits>,
+    /// Whom it may talk to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network: Option<NewNetwork>,
+}
+
+/// How much a sandbox may use; what is left out has its default.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct NewLimits {
+    /// Processors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<f64>, minimum = 0.1, maximum = 64)]
+    pub cpus: Option<Cpus>,
+    /// Memory in MiB.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<u64>, minimum = 16, maximum = 1_048_576)]
+    pub memory_mb: Option<MemoryMb>,
+    /// Disk in MiB.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<u64>, minimum = 16, maximum = 16_777_216)]
+    pub disk_mb: Option<DiskMb>,
+    /// Processes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<u64>, minimum = 8, maximum = 1_048_576)]
+    pub pids: Option<Pids>,
+}
+
+/// Whom a sandbox may talk to.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewNetwork {
+    /// How open it is.
+    pub mode: NetworkMode,
+    /// With mode `allow`: at most 256 hosts that may be reached.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allow: Vec<HostRule>,
+}
+
+/// Starts a lifetime anew.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewTimeout {
+    /// How many seconds it lives from now on.
+    #[schema(value_type = u64, minimum = 1, maximum = 2_592_000)]
+    pub timeout_s: Lifetime,
+}
+
+/// Asks for a key.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewKey {
+    /// What people will call it: 1 to 64 characters.
+    #[schema(min_length = 1, max_length = 64)]
+    pub name: String,
+    /// What it may do.
+    pub role: Role,
+    /// The agent it is bound to; with the role `agent`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_id: Option<AgentId>,
+    /// The sandbox it is bound to; with the role `sandbox`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox_id: Option<SandboxId>,
+    /// After how many seconds it is void; never when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<u64>, minimum = 1, maximum = 2_592_000)]
+    pub expires_in_s: Option<Lifetime>,
+}
+
+/// Signs a browser in: by the code of a sign-in link, or by a key.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+pub enum SignIn {
+    /// The code of a sign-in link. It works once.
+    Code(String),
+    /// A key.
+    Key(String),
+}
+
+/// What a sandbox gets where the request is silent.
+#[derive(Debug, Clone)]
+pub struct Defaults {
+    /// The template.
+    pub template: TemplateName,
+    /// The provider.
+    pub provider: ProviderName,
+    /// The lifetime.
+    pub lifetime: Lifetime,
+    /// The limits.
+    pub limits: Limits,
+}
+
+/// A field with its complaint, to be collected.
+pub type Field = FieldProblem;
+
+impl NewSandbox {
+    /// The whole spec, with defaults; `isolation` is what the chosen provider gives when the request is silent.
+    pub fn into_spec(self, defaults: &Defaults, isolation: Isolation) -> Result<Spec, Vec<Field>> {
+        let mut wrong = Vec::new();
+        let mut complain = |field: &str, detail: String| wrong.push(Field { field: field.into(), detail });
+        let env = self.env.unwrap_or_default();
+        if env.len() > MOST_ENV {
+            complain("env", format!("at most {MOST_ENV} variables; there are {}", env.len()));
+        }
+        let network = self.network.unwrap_or_default();
+        if network.mode != NetworkMode::Allow && !network.allow.is_empty() {
+            complain("network.allow", "a list of hosts goes with the mode `allow` only".into());
+        }
+        if network.allow.len() > MOST_ALLOWED {
+            complain("network.allow", format!("at most {MOST_ALLOWED} hosts; there are {}", network.allow.len()));
+        }
+        if !wrong.is_empty() {
+            return Err(wrong);
+        }
+        let limits = self.limits.unwrap_or_default();
+        Ok(Spec {
+            template: self.template.unwrap_or_else(|| defaults.template.clone()),
+            provider: self.provider.unwrap_or_else(|| defaults.provider.clone()),
+            isolation: self.isolation.unwrap_or(isolation),
+            agent_id: self.agent_id,
+            task_id: self.task_id,
+            env,
+            metadata: self.metadata.unwrap_or_default(),
+            lifetime: self.timeout_s.unwrap_or(defaults.lifetime),
+            at_end: if self.auto_pause.unwrap_or(false) { AtEnd::Pause } else { AtEnd::Destroy },
+            limits: Limits {
+                cpus: limits.cpus.unwrap_or(defaults.limits.cpus),
+                memory_mb: limits.memory_mb.unwrap_or(defaults.limits.memory_mb),
+                disk_mb: limits.disk_mb.unwrap_or(defaults.limits.disk_mb),
+                pids: limits.pids.unwrap_or(defaults.limits.pids),
+            },
+            network: Network { mode: network.mode, allow: network.allow },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_fields_are_refused_by_name() {
+        let refusal = serde_json::from_str::<NewSandbox>(r#"{"tempalte": "host"}"#).unwrap_err().to_string();
+        assert!(refusal.contains("tempalte") && refusal.contains("template"), "{refusal}");
+        assert!(serde_json::from_str::<NewSandbox>(r#"{"limits": {"cpu": 1}}"#).is_err());
+    }
+
+    #[test]
+    fn a_sign_in_is_a_code_or_a_key() {
+        assert!(matches!(serde_json::from_str(r#"{"code": "abc"}"#), Ok(SignIn::Code(_))));
+        assert!(matches!(serde_json::from_str(r#"{"key": "crl_"}"#), Ok(SignIn::Key(_))));
+        assert!(serde_json::from_str::<SignIn>("{}").is_err());
+    }
+}

@@ -1,0 +1,97 @@
+//! The journal's entries, as the outside hears them. Each carries its subject as it now is.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::{KeyView, ProviderView, SandboxView};
+
+/// A place in the journal. Entries have the cursors 1, 2, 3, … without a gap, in the order of their commits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, ToSchema)]
+#[serde(transparent)]
+#[schema(value_type = i64, minimum = 0)]
+pub struct Cursor(pub i64);
+
+/// One entry of the journal.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Entry {
+    /// Its place.
+    pub cursor: Cursor,
+    /// When it happened.
+    #[schema(value_type = String, format = DateTime)]
+    pub at: Timestamp,
+    /// What happened.
+    #[serde(flatten)]
+    pub happening: Happening,
+}
+
+/// What happened: the kind, and the subject as it now is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Happening {
+    /// A sandbox changed.
+    Sandbox {
+        /// As it now is.
+        sandbox: Box<SandboxView>,
+    },
+    /// A key changed.
+    Key {
+        /// As it now is.
+        key: KeyView,
+    },
+    /// A provider opened or closed its circuit breaker.
+    Provider {
+        /// As it now is.
+        provider: ProviderView,
+    },
+}
+
+/// The kinds of entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Sandboxes.
+    Sandbox,
+    /// Keys.
+    Key,
+    /// Providers.
+    Provider,
+}
+
+/// Told to a reader whose cursor the journal cannot continue from: read the lists again, then follow from `head`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Reset {
+    /// The oldest entry that is still kept.
+    pub oldest: Cursor,
+    /// The newest entry.
+    pub head: Cursor,
+}
+
+/// Told to every reader when the server is about to end: come back after a moment, with your cursor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Drain {
+    /// How long to wait before coming back.
+    pub retry_ms: u64,
+}
+
+impl Happening {
+    /// Its kind.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Happening::Sandbox { .. } => Kind::Sandbox,
+            Happening::Key { .. } => Kind::Key,
+            Happening::Provider { .. } => Kind::Provider,
+        }
+    }
+}
+
+impl Kind {
+    /// The word used in JSON, SQL and as the SSE event.
+    pub fn word(self) -> &'static str {
+        match self {
+            Kind::Sandbox => "sandbox",
+            Kind::Key => "key",
+            Kind::Provider => "provider",
+        }
+    }
+}

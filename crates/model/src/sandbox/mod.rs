@@ -1,0 +1,179 @@
+//! Sandboxes: what they are asked to be, how they live, and how their row reads.
+
+mod life;
+mod spec;
+
+pub use life::{Fact, OutOfOrder, Phase, Step, Want};
+pub use spec::{
+    AtEnd, DiskMb, EnvName, EnvValue, HostRule, Isolation, Lifetime, Limits, MOST_ALLOWED, MOST_ENV, MemoryMb,
+    Metadata, Network, NetworkMode, Pids, Spec,
+};
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::{KeyId, NodeId, SandboxId};
+
+/// A sandbox, as its row remembers it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sandbox {
+    /// Its name, for good.
+    pub id: SandboxId,
+    /// What it was asked to be.
+    pub spec: Spec,
+    /// Where people want it.
+    pub want: Want,
+    /// Where it is.
+    pub phase: Phase,
+    /// Why it is where it is, when that needs a sentence.
+    pub note: Option<String>,
+    /// The node it lives on, when its provider is bound to one.
+    pub home: Option<NodeId>,
+    /// Who asked for it.
+    pub created_by: KeyId,
+    /// When it was asked for.
+    pub created_at: Timestamp,
+    /// When its row last changed.
+    pub updated_at: Timestamp,
+    /// When it was first ready.
+    pub ready_at: Option<Timestamp>,
+    /// When its lifetime has passed.
+    pub expires_at: Timestamp,
+    /// Who ended it, when somebody did.
+    pub ended: Option<Ended>,
+    /// How often the present step has failed so far.
+    pub attempts: u32,
+    /// When it is tried again.
+    pub next_attempt_at: Option<Timestamp>,
+    /// Counts the changes of the row.
+    pub revision: i64,
+}
+
+/// Who ended a sandbox, why and when: what the tombstone says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    /// A key id, or `lifetime`.
+    pub by: String,
+    /// A sentence.
+    pub why: String,
+    /// The moment.
+    pub at: Timestamp,
+}
+
+impl Sandbox {
+    /// A sandbox as it is born.
+    pub fn born(id: SandboxId, spec: Spec, created_by: KeyId, home: Option<NodeId>, now: Timestamp) -> Sandbox {
+        let expires_at = end_of(&spec, now);
+        Sandbox {
+            id,
+            spec,
+            want: Want::Ready,
+            phase: Phase::Requested,
+            note: None,
+            home,
+            created_by,
+            created_at: now,
+            updated_at: now,
+            ready_at: None,
+            expires_at,
+            ended: None,
+            attempts: 0,
+            next_attempt_at: None,
+            revision: 1,
+        }
+    }
+
+    /// What is wanted at this moment: the people's want, until the lifetime has passed.
+    pub fn want_at(&self, now: Timestamp) -> Want {
+        match (self.want, self.spec.at_end) {
+            (Want::Gone, _) => Want::Gone,
+            (want, _) if now < self.expires_at => want,
+            // What failed has nothing left to pause.
+            (_, AtEnd::Pause) if self.phase != Phase::Failed => Want::Paused,
+            (_, AtEnd::Pause | AtEnd::Destroy) => Want::Gone,
+        }
+    }
+
+    /// What a keeper should do now.
+    pub fn step_at(&self, now: Timestamp) -> Option<Step> {
+        self.phase.step_towards(self.want_at(now))
+    }
+
+    /// When a keeper should look again, if nothing else happens: to act, to try again, or to end the lifetime.
+    pub fn look_at(&self, now: Timestamp) -> Option<Timestamp> {
+        if self.step_at(now).is_some() {
+            return Some(self.next_attempt_at.map_or(now, |next| next.max(now)));
+        }
+        let moves_later = self.phase.step_towards(self.want_at(self.expires_at)).is_some();
+        (now < self.expires_at && moves_later).then_some(self.expires_at)
+    }
+
+    /// Starts the lifetime anew.
+    pub fn extend(&mut self, lifetime: Lifetime, now: Timestamp) {
+        self.spec.lifetime = lifetime;
+        self.expires_at = end_of(&self.spec, now);
+    }
+}
+
+fn end_of(spec: &Spec, now: Timestamp) -> Timestamp {
+    let lifetime = SignedDuration::from_secs(spec.lifetime.get() as i64);
+    now.checked_add(lifetime).unwrap_or(Timestamp::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sandbox(at_end: AtEnd) -> Sandbox {
+        let spec = Spec {
+            template: "host".parse().unwrap(),
+            provider: "fake".parse().unwrap(),
+            isolation: Isolation::None,
+            agent_id: None,
+            task_id: None,
+            env: Default::default(),
+            metadata: Default::default(),
+            lifetime: Lifetime::new(60).unwrap(),
+            at_end,
+            limits: serde_json::from_value(serde_json::json!({"cpus": 1, "memory_mb": 64, "disk_mb": 64, "pids": 64}))
+                .unwrap(),
+            network: Default::default(),
+        };
+        let id = SandboxId::from_random([7; 16]);
+        Sandbox::born(id, spec, KeyId::from_random([1; 8]), None, Timestamp::UNIX_EPOCH)
+    }
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    #[test]
+    fn a_lifetime_that_passed_ends_or_pauses_as_it_was_asked() {
+        let mut ends = sandbox(AtEnd::Destroy);
+        ends.phase = Phase::Ready;
+        assert_eq!((ends.want_at(at(59)), ends.want_at(at(60))), (Want::Ready, Want::Gone));
+        assert_eq!(ends.look_at(at(10)), Some(at(60)));
+
+        let mut pauses = sandbox(AtEnd::Pause);
+        pauses.phase = Phase::Ready;
+        assert_eq!(pauses.want_at(at(60)), Want::Paused);
+        pauses.phase = Phase::Paused;
+        assert_eq!(pauses.look_at(at(60)), None, "what is paused at its end stays as it is");
+        pauses.phase = Phase::Failed;
+        assert_eq!(pauses.want_at(at(60)), Want::Gone, "what failed has nothing to keep");
+    }
+
+    #[test]
+    fn a_paused_sandbox_without_auto_pause_still_ends() {
+        let mut paused = sandbox(AtEnd::Destroy);
+        (paused.phase, paused.want) = (Phase::Paused, Want::Paused);
+        assert_eq!(paused.look_at(at(1)), Some(at(60)));
+        assert_eq!(paused.step_at(at(60)), Some(Step::Destroy));
+    }
+
+    #[test]
+    fn a_step_that_failed_waits_for_its_next_try() {
+        let mut waiting = sandbox(AtEnd::Destroy);
+        waiting.next_attempt_at = Some(at(5));
+        assert_eq!(waiting.look_at(at(1)), Some(at(5)));
+        assert_eq!(waiting.look_at(at(9)), Some(at(9)));
+    }
+}

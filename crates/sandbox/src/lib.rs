@@ -1,0 +1,10 @@
+//! Where code runs: the `Provider` trait, its implementations, and the contract that all of them keep.
+//!
+//! Absent on purpose: rows, retries and decisions. A provider is asked, does one thing, and returns; it never calls up.
+#![forbid(unsafe_code)]
+
+pub mod contract;
+mod provider;
+pub mod providers;
+
+pub use provider::{Fitness, Pausing, Provider, ProviderError, Reach, Sighting};

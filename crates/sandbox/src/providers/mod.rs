@@ -1,0 +1,3 @@
+//! The providers, each in its own folder with the same names inside.
+
+pub mod fake;

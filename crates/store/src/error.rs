@@ -1,0 +1,98 @@
+//! What can go wrong with a database, by what the caller can do about it.
+
+/// Why the store could not do something.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The address of the database cannot be understood.
+    #[error("`{url}` is not a database address: {why}")]
+    Address {
+        /// The address, without its password.
+        url: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Nobody answers there, or not for us.
+    #[error("the database {place} cannot be reached")]
+    Unreachable {
+        /// The address, without its password.
+        place: String,
+        /// What the driver says.
+        source: sqlx::Error,
+    },
+    /// There is no such database, or no folder to put it in.
+    #[error("the database {place} is missing")]
+    Missing {
+        /// Where it was looked for.
+        place: String,
+    },
+    /// Somebody else holds it.
+    #[error("the database {place} is locked by another program")]
+    Locked {
+        /// Which one.
+        place: String,
+    },
+    /// It can be read but not written.
+    #[error("the database {place} is read-only")]
+    ReadOnly {
+        /// Which one.
+        place: String,
+    },
+    /// A newer Carrel has been here.
+    #[error("the database {place} was written by a newer Carrel (its schema is {found}, this one knows {known})")]
+    Newer {
+        /// Which one.
+        place: String,
+        /// The version it has.
+        found: i64,
+        /// The newest version we know.
+        known: i64,
+    },
+    /// It is somebody else's, or damaged.
+    #[error("the database {place} is not one of Carrel's: {why}")]
+    Foreign {
+        /// Which one.
+        place: String,
+        /// What gives it away.
+        why: String,
+    },
+    /// A keeper lost its lease: somebody else may be at work on the row.
+    #[error("the lease on {subject} was lost")]
+    LeaseLost {
+        /// The row.
+        subject: String,
+    },
+    /// A row holds what no version of Carrel wrote.
+    #[error("the database holds {what}, which cannot be understood")]
+    Corrupt {
+        /// The table and column, never the content.
+        what: String,
+    },
+    /// No connection became free in time.
+    #[error("the database is too busy")]
+    Busy,
+    /// Anything else.
+    #[error("the database failed")]
+    Failed(#[source] sqlx::Error),
+}
+
+impl From<sqlx::Error> for StoreError {
+    fn from(error: sqlx::Error) -> Self {
+        match &error {
+            sqlx::Error::PoolTimedOut => StoreError::Busy,
+            sqlx::Error::Database(said) if matches!(said.code().as_deref(), Some("5" | "517" | "55P03")) => {
+                StoreError::Busy
+            }
+            _ => StoreError::Failed(error),
+        }
+    }
+}
+
+impl StoreError {
+    /// Whether the same call may succeed a little later.
+    pub fn is_passing(&self) -> bool {
+        matches!(
+            self,
+            StoreError::Busy | StoreError::Unreachable { .. } | StoreError::Locked { .. } | StoreError::Failed(_)
+        )
+    }
+}

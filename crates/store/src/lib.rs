@@ -1,0 +1,108 @@
+//! The store remembers: rows, the journal, the audit, transcripts. The only crate that knows SQL.
+//!
+//! SQLite by default (one writer, many readers), PostgreSQL with the same methods. A change writes its rows and its
+//! journal entries in one transaction and then rings the bell; readers follow the journal from a cursor.
+//!
+//! Absent on purpose: decisions. The store does not know which step follows which, nor who may do what.
+#![forbid(unsafe_code)]
+
+mod audit;
+mod change;
+mod error;
+mod idempotency;
+mod journal;
+mod keys;
+mod open;
+mod sandboxes;
+mod sql;
+mod tail;
+mod transcripts;
+
+pub use audit::AuditFilter;
+pub use change::Tx;
+pub use error::StoreError;
+pub use idempotency::Seen;
+pub use journal::{Follower, Journal, News};
+pub use keys::{Keys, SignInKind};
+pub use open::{Database, Options};
+pub use sandboxes::{Filter, Lease, Leased, Sandboxes};
+pub use tail::Written;
+pub use transcripts::{Chunk, Stream, Transcript, Transcripts};
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicI64, Ordering},
+};
+
+use carrel_model::Timestamp;
+use jiff::SignedDuration;
+
+/// A handle on the database. Clones share it.
+#[derive(Clone)]
+pub struct Store {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    sql: sql::Sql,
+    tail: Arc<tail::Tail>,
+    chimes: transcripts::Chimes,
+    /// How far the database's clock is ahead of ours, in microseconds. Zero for SQLite, whose clock is ours.
+    clock_ahead: AtomicI64,
+    /// The pump, and on PostgreSQL the listener: they end with the store.
+    tasks: std::sync::Mutex<Vec<tokio::task::AbortHandle>>,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        for task in self.tasks.get_mut().map(std::mem::take).unwrap_or_default() {
+            task.abort();
+        }
+    }
+}
+
+impl Store {
+    /// The time, to the microsecond. Nodes that share a PostgreSQL share its clock, so that leases mean the same to all.
+    pub fn now(&self) -> Timestamp {
+        let ahead = SignedDuration::from_micros(self.inner.clock_ahead.load(Ordering::Relaxed));
+        let now = Timestamp::now().checked_add(ahead).unwrap_or(Timestamp::MAX);
+        Timestamp::from_microsecond(now.as_microsecond()).unwrap_or(now)
+    }
+
+    /// Compares clocks with the database again.
+    pub async fn compare_clocks(&self) -> Result<(), StoreError> {
+        if let Some(theirs) = self.inner.sql.clock().await? {
+            self.inner.clock_ahead.store(theirs - Timestamp::now().as_microsecond(), Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Whether the database answers.
+    pub async fn ping(&self) -> Result<(), StoreError> {
+        self.inner.sql.fetch_optional("SELECT 1 AS one", vec![]).await.map(drop)
+    }
+
+    /// The sandboxes.
+    pub fn sandboxes(&self) -> Sandboxes<'_> {
+        Sandboxes { store: self }
+    }
+
+    /// The keys and sign-ins.
+    pub fn keys(&self) -> Keys<'_> {
+        Keys { store: self }
+    }
+
+    /// The journal.
+    pub fn journal(&self) -> Journal<'_> {
+        Journal { store: self }
+    }
+
+    /// The transcripts.
+    pub fn transcripts(&self) -> Transcripts<'_> {
+        Transcripts { store: self }
+    }
+
+    pub(crate) fn sql(&self) -> &sql::Sql {
+        &self.inner.sql
+    }
+}

@@ -1,0 +1,326 @@
+//! Opening a database: find it, refuse what is not ours, bring it up to date, listen to its bell.
+
+use std::{
+    path::{Path, PathBuf},
+    str::FromStr,
+    sync::{Arc, atomic::AtomicI64},
+    time::Duration,
+};
+
+use carrel_model::public::Cursor;
+use sqlx::{
+    ConnectOptions, Connection, Executor, PgConnection, Row as _, SqliteConnection,
+    migrate::{MigrateError, Migrator},
+    postgres::{PgConnectOptions, PgListener, PgPoolOptions},
+    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
+};
+
+use crate::{
+    Inner, Store, StoreError,
+    journal::pump,
+    sql::{Sql, Work, args},
+    tail::Tail,
+    transcripts::Chimes,
+};
+
+static SQLITE: Migrator = sqlx::migrate!("migrations/sqlite");
+static POSTGRES: Migrator = sqlx::migrate!("migrations/postgres");
+
+/// Where the database is.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Database {
+    /// A file.
+    Sqlite(PathBuf),
+    /// A server. The address may hold a password, so it does not print itself.
+    Postgres(String),
+}
+
+/// How to open it.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Where it is.
+    pub database: Database,
+    /// PostgreSQL: the schema that holds our tables, so that one database can hold several houses.
+    pub schema: String,
+    /// The most connections (PostgreSQL), or readers beside the one writer (SQLite).
+    pub connections: u32,
+}
+
+impl Options {
+    /// The usual way to open a database.
+    pub fn new(database: Database) -> Self {
+        Self { database, schema: "carrel".into(), connections: 8 }
+    }
+}
+
+impl Database {
+    /// Understands `sqlite:PATH` and `postgres://…`.
+    pub fn parse(url: &str) -> Result<Self, StoreError> {
+        if let Some(path) = url.strip_prefix("sqlite:") {
+            let path = path.strip_prefix("//").unwrap_or(path);
+            if path.is_empty() || path.contains([':', '?']) {
+                let why = "write `sqlite:PATH` with the path of a file".into();
+                return Err(StoreError::Address { url: url.into(), why });
+            }
+            return Ok(Database::Sqlite(path.into()));
+        }
+        if url.starts_with("postgres://") || url.starts_with("postgresql://") {
+            PgConnectOptions::from_str(url)
+                .map_err(|_| StoreError::Address { url: hide_password(url), why: "it does not parse".into() })?;
+            return Ok(Database::Postgres(url.to_owned()));
+        }
+        let why = "write `sqlite:PATH` or `postgres://user@host/name`".into();
+        Err(StoreError::Address { url: hide_password(url), why })
+    }
+}
+
+impl std::fmt::Display for Database {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Database::Sqlite(path) => write!(f, "sqlite:{}", path.display()),
+            Database::Postgres(url) => f.write_str(&hide_password(url)),
+        }
+    }
+}
+
+impl std::fmt::Debug for Database {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
+}
+
+impl Store {
+    /// Opens a database and brings its schema up to date. What is not ours or too new is left untouched.
+    pub async fn open(options: &Options) -> Result<Store, StoreError> {
+        let sql = match &options.database {
+            Database::Sqlite(path) => open_sqlite(path, options.connections).await?,
+            Database::Postgres(url) => open_postgres(url, options).await?,
+        };
+        let head = sql.fetch_optional("SELECT head FROM ledger WHERE only_row = 1", vec![]).await?;
+        let head = head.ok_or_else(|| StoreError::Corrupt { what: "no ledger".into() })?.int("head")?;
+        let inner = Arc::new(Inner {
+            sql,
+            tail: Arc::new(Tail::new(Cursor(head))),
+            chimes: Chimes::default(),
+            clock_ahead: AtomicI64::new(0),
+            tasks: Default::default(),
+        });
+        let mut tasks = vec![tokio::spawn(pump(Arc::downgrade(&inner))).abort_handle()];
+        if let Sql::Postgres { pool, channel } = &inner.sql {
+            let mut listener = PgListener::connect_with(pool).await?;
+            listener.listen(channel).await?;
+            tasks.push(tokio::spawn(listen(listener, Arc::downgrade(&inner))).abort_handle());
+        }
+        *inner.tasks.lock().expect("nobody else holds the tasks yet") = tasks;
+        let store = Store { inner };
+        store.compare_clocks().await?;
+        Ok(store)
+    }
+}
+
+impl Sql {
+    /// Rings the bell of other nodes when this work is committed. Within one process the tail rings it.
+    pub(crate) async fn ring(&self, work: &mut Work, whom: &str) -> Result<(), StoreError> {
+        if let Sql::Postgres { channel, .. } = self {
+            work.execute("SELECT pg_notify($1, $2)", args![channel.as_str(), whom]).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Passes the bell of other nodes on. A connection that was lost may have missed some: then everybody is woken.
+async fn listen(mut listener: PgListener, store: std::sync::Weak<Inner>) {
+    loop {
+        let heard = listener.try_recv().await;
+        let Some(inner) = store.upgrade() else { return };
+        match heard {
+            Ok(Some(bell)) if !bell.payload().is_empty() => inner.chimes.ring(bell.payload()),
+            Ok(Some(_)) => inner.tail.behind.notify_one(),
+            Ok(None) => {
+                inner.tail.behind.notify_one();
+                inner.chimes.ring_all();
+            }
+            Err(error) => {
+                tracing::warn!(error = &error as &dyn std::error::Error, "the bell's connection is down; trying again");
+                drop(inner);
+                tokio::time::sleep(Duration::from_millis(500)).await;
+            }
+        }
+    }
+}
+
+async fn open_sqlite(path: &Path, readers: u32) -> Result<Sql, StoreError> {
+    let place = path.display().to_string();
+    let explain = |error| explain_sqlite(error, &place);
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if !folder.is_dir() {
+        return Err(StoreError::Missing { place });
+    }
+    let options = SqliteConnectOptions::new()
+        .filename(path)
+        .foreign_keys(true)
+        .busy_timeout(Duration::from_secs(5))
+        .synchronous(SqliteSynchronous::Full);
+    if path.exists() {
+        refuse_foreign_sqlite(path, &options, &place).await?;
+    }
+    let write = options.clone().create_if_missing(true).journal_mode(SqliteJournalMode::Wal);
+    let writer = SqlitePoolOptions::new().max_connections(1).acquire_timeout(Duration::from_secs(30));
+    let writer = writer.connect_with(write).await.map_err(explain)?;
+    SQLITE.run(&writer).await.map_err(|error| explain_migration(error, &place, explain))?;
+    let readers = SqlitePoolOptions::new()
+        .max_connections(readers.max(1))
+        .acquire_timeout(Duration::from_secs(10))
+        .connect_with(options.read_only(true))
+        .await
+        .map_err(explain)?;
+    Ok(Sql::Sqlite { writer, readers })
+}
+
+/// Looks without touching: a file that is read-only, somebody else's, damaged or too new is refused as it is.
+async fn refuse_foreign_sqlite(path: &Path, options: &SqliteConnectOptions, place: &str) -> Result<(), StoreError> {
+    let explain = |error| explain_sqlite(error, place);
+    // Root may write everywhere; a file without any write bit was made read-only on purpose all the same.
+    if path.metadata().is_ok_and(|about| about.permissions().readonly()) {
+        return Err(StoreError::ReadOnly { place: place.into() });
+    }
+    let mut look: SqliteConnection = options.clone().read_only(true).connect().await.map_err(explain)?;
+    let tables = sqlx::query("SELECT name FROM sqlite_master WHERE type = 'table'");
+    let tables = tables.fetch_all(&mut look).await.map_err(explain)?;
+    let ours = tables.iter().any(|row| row.try_get::<String, _>("name").is_ok_and(|name| name == "_sqlx_migrations"));
+    if !ours && !tables.is_empty() {
+        let why = "it holds tables of another program".into();
+        return Err(StoreError::Foreign { place: place.into(), why });
+    }
+    if ours {
+        let newest = sqlx::query_scalar("SELECT max(version) FROM _sqlx_migrations").fetch_one(&mut look);
+        refuse_newer(newest.await.map_err(explain)?, &SQLITE, place)?;
+    }
+    look.close().await.map_err(explain)
+}
+
+async fn open_postgres(url: &str, options: &Options) -> Result<Sql, StoreError> {
+    let place = hide_password(url);
+    let explain = |error| explain_postgres(error, &place);
+    if !is_plain_name(&options.schema) {
+        let why = format!("`{}` cannot name a schema: use lower-case letters, digits and `_`", options.schema);
+        return Err(StoreError::Address { url: place, why });
+    }
+    let connect = PgConnectOptions::from_str(url)
+        .map_err(explain)?
+        .application_name("carrel")
+        .options([("search_path", options.schema.as_str()), ("timezone", "UTC")]);
+    let mut first = PgConnection::connect_with(&connect).await.map_err(explain)?;
+    prepare_schema(&mut first, &options.schema, &place).await?;
+    first.close().await.map_err(explain)?;
+    let pool = PgPoolOptions::new()
+        .max_connections(options.connections.max(3))
+        .acquire_timeout(Duration::from_secs(30))
+        .connect_with(connect)
+        .await
+        .map_err(explain)?;
+    POSTGRES.run(&pool).await.map_err(|error| explain_migration(error, &place, explain))?;
+    // Channels belong to the whole database: the schema keeps houses apart.
+    Ok(Sql::Postgres { pool, channel: format!("carrel_{}", options.schema) })
+}
+
+async fn prepare_schema(connection: &mut PgConnection, schema: &str, place: &str) -> Result<(), StoreError> {
+    let explain = |error| explain_postgres(error, place);
+    let found = "SELECT to_regclass('_sqlx_migrations') IS NOT NULL";
+    if sqlx::query_scalar(found).fetch_one(&mut *connection).await.map_err(explain)? {
+        let newest = sqlx::query_scalar("SELECT max(version) FROM _sqlx_migrations").fetch_one(&mut *connection);
+        refuse_newer(newest.await.map_err(explain)?, &POSTGRES, place)?;
+    }
+    let there = sqlx::query_scalar("SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = $1)").bind(schema);
+    if there.fetch_one(&mut *connection).await.map_err(explain)? {
+        return Ok(());
+    }
+    // Two nodes may be born at once; the name was checked to be a plain one.
+    let made = sqlx::AssertSqlSafe(format!("CREATE SCHEMA IF NOT EXISTS {schema}"));
+    if let Err(error) = connection.execute(made).await
+        && error.as_database_error().and_then(|e| e.code()).as_deref() != Some("23505")
+    {
+        return Err(explain(error));
+    }
+    Ok(())
+}
+
+fn refuse_newer(found: Option<i64>, ours: &Migrator, place: &str) -> Result<(), StoreError> {
+    let known = ours.iter().map(|migration| migration.version).max().unwrap_or(0);
+    match found {
+        Some(found) if found > known => Err(StoreError::Newer { place: place.into(), found, known }),
+        _ => Ok(()),
+    }
+}
+
+fn explain_migration(error: MigrateError, place: &str, explain: impl Fn(sqlx::Error) -> StoreError) -> StoreError {
+    match error {
+        MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => explain(error),
+        other => StoreError::Foreign { place: place.into(), why: other.to_string() },
+    }
+}
+
+fn explain_sqlite(error: sqlx::Error, place: &str) -> StoreError {
+    let place = place.to_owned();
+    let code = error.as_database_error().and_then(|said| said.code()).and_then(|code| code.parse::<i32>().ok());
+    // The low byte is the primary result code.
+    match code.map(|code| code & 0xff) {
+        Some(5 | 6) => StoreError::Locked { place },
+        Some(8) => StoreError::ReadOnly { place },
+        Some(14) => StoreError::Missing { place },
+        Some(11) => StoreError::Foreign { place, why: "the file is damaged".into() },
+        Some(26) => StoreError::Foreign { place, why: "the file is not a SQLite database".into() },
+        _ if matches!(error, sqlx::Error::PoolTimedOut) => StoreError::Locked { place },
+        _ => StoreError::Unreachable { place, source: error },
+    }
+}
+
+fn explain_postgres(error: sqlx::Error, place: &str) -> StoreError {
+    let place = place.to_owned();
+    match error.as_database_error().and_then(|said| said.code()).as_deref() {
+        Some("3D000") => StoreError::Missing { place },
+        Some("25006") => StoreError::ReadOnly { place },
+        _ => StoreError::Unreachable { place, source: error },
+    }
+}
+
+/// The address with its password taken out.
+fn hide_password(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let authority = match authority.rsplit_once('@') {
+        Some((user, host)) => format!("{}@{host}", user.split(':').next().unwrap_or_default()),
+        None => authority.to_owned(),
+    };
+    // Passwords also travel as parameters.
+    let path = path.split('?').next().unwrap_or_default();
+    format!("{scheme}://{authority}/{path}")
+}
+
+fn is_plain_name(name: &str) -> bool {
+    (1..=40).contains(&name.len())
+        && !name.starts_with(|c: char| c.is_ascii_digit())
+        && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_shown_without_its_password() {
+        let shown = Database::parse("postgres://me:hunter2@db.example/x?password=hunter2").unwrap().to_string();
+        assert_eq!(shown, "postgres://me@db.example/x");
+        assert!(!format!("{:?}", Database::parse("postgres://me:hunter2@h/x").unwrap()).contains("hunter2"));
+        assert!(!Database::parse("mysql://me:hunter2@h/x").unwrap_err().to_string().contains("hunter2"));
+    }
+
+    #[test]
+    fn an_address_is_a_file_or_a_server() {
+        assert_eq!(Database::parse("sqlite:/x/y.db").unwrap(), Database::Sqlite("/x/y.db".into()));
+        assert_eq!(Database::parse("sqlite:///x/y.db").unwrap(), Database::Sqlite("/x/y.db".into()));
+        for bad in ["", "sqlite:", "sqlite::memory:", "mysql://x", "/x/y.db"] {
+            assert!(Database::parse(bad).is_err(), "{bad}");
+        }
+    }
+}

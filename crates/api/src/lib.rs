@@ -1,1 +1,12 @@
-//! x
+//! The doors on HTTP. A handler takes the grant, understands the body, asks `control`, shows the result.
+//!
+//! Absent on purpose: decisions. What may be done, and what follows, is known one floor below.
+#![forbid(unsafe_code)]
+
+mod board;
+mod door;
+mod health;
+mod house;
+mod v1;
+
+pub use house::{Options, openapi, router};

@@ -1,1 +1,28 @@
-//! x
+//! The study: decides. Desks take a grant and write what people want; keepers walk the house and make it so.
+//!
+//! The only crate that sees the ground floor together. Absent on purpose: HTTP, SQL and anything a provider does inside.
+#![forbid(unsafe_code)]
+
+mod desks;
+mod error;
+mod house;
+mod keeper;
+mod paging;
+mod registry;
+mod secret;
+mod settings;
+mod shelf;
+mod sweep;
+
+pub use desks::{
+    audit::{AuditDesk, AuditQuery},
+    events::{EventFilter, EventsDesk, Heard, Listener},
+    keys::{KeysDesk, Link, Visit},
+    providers::ProvidersDesk,
+    sandboxes::{Created, SandboxQuery, SandboxesDesk, Waited},
+};
+pub use error::Error;
+pub use house::{Control, Idempotency};
+pub use paging::Paging;
+pub use secret::new_node_id;
+pub use settings::{Patience, Retention, Settings};

@@ -37,6 +37,17 @@ impl Journal<'_> {
         self.store.inner.tail.head()
     }
 
+    /// The entries after a cursor, when all of them are still in memory; nothing when the bell may have been missed.
+    pub fn recent_after(&self, cursor: Cursor) -> Option<Vec<Arc<Written>>> {
+        let tail = &self.store.inner.tail;
+        if cursor == tail.head() { Some(Vec::new()) } else { tail.after(cursor, usize::MAX) }
+    }
+
+    /// Whether this node may be missing what others write: its connection to the bell is down.
+    pub fn is_deaf(&self) -> bool {
+        self.store.inner.tail.deaf.load(std::sync::atomic::Ordering::Relaxed)
+    }
+
     /// Follows the journal after a cursor.
     pub fn follow(&self, after: Cursor) -> Follower {
         Follower { store: self.store.clone(), cursor: after, bell: self.store.inner.tail.bell() }
@@ -85,7 +96,7 @@ impl Follower {
         loop {
             let head = *self.bell.borrow_and_update();
             if self.cursor > head {
-                if let Some(reset) = self.from_the_future().await? {
+                if let Some(reset) = self.another_ledger().await? {
                     return Ok(self.start_over(reset));
                 }
             } else if self.cursor < head {
@@ -114,7 +125,7 @@ impl Follower {
     }
 
     /// The reader knows a newer entry than this node: either the node lags, or it is another ledger altogether.
-    async fn from_the_future(&self) -> Result<Option<Reset>, StoreError> {
+    async fn another_ledger(&self) -> Result<Option<Reset>, StoreError> {
         let span = self.store.journal().span().await?;
         if self.cursor > span.head {
             return Ok(Some(span));
@@ -137,7 +148,11 @@ pub(crate) async fn pump(store: std::sync::Weak<crate::Inner>) {
         let store = Store { inner };
         loop {
             match read_after(&store, tail.head(), BATCH).await {
-                Ok(batch) if batch.is_empty() => break,
+                // Also when there is nothing to read: everything may have come and gone.
+                Ok(batch) if batch.is_empty() => {
+                    skip_the_forgotten(&store, &tail).await;
+                    break;
+                }
                 Ok(batch) => {
                     let before = tail.head();
                     if tail.push(batch) == before {

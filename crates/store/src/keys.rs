@@ -65,7 +65,9 @@ impl Keys<'_> {
     }
 
     /// Remembers that keys were shown. Not a change worth telling.
-    pub async fn touch(&self, used: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
+    pub async fn touch(&self, mut used: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
+        // In the order of their ids, as everybody locks keys: two nodes must not wait for each other.
+        used.sort();
         let mut work = self.store.sql().begin().await?;
         for (id, at) in used {
             work.execute("UPDATE keys SET last_used_at = $2 WHERE id = $1", args![id.as_str(), at]).await?;
@@ -161,11 +163,13 @@ impl Tx {
 
     /// Takes a sign-in out; at most one caller gets it. This is what makes a link work once, and signs a browser out.
     pub async fn take_sign_in(&mut self, hash: &str, kind: SignInKind) -> Result<Option<Key>, StoreError> {
-        let sql = "DELETE FROM sign_ins WHERE hash = $1 AND kind = $2 AND expires_at > $3 RETURNING key_id";
-        let Some(row) = self.work.fetch_optional(sql, args![hash, kind.word(), self.now]).await? else {
-            return Ok(None);
-        };
-        self.lock_key(&row.name("key_id")?).await
+        let sql = "SELECT key_id FROM sign_ins WHERE hash = $1";
+        let Some(row) = self.work.fetch_optional(sql, args![hash]).await? else { return Ok(None) };
+        // The key before its sign-ins, as those do who end them: else each would wait for the other.
+        let key = self.lock_key(&row.name("key_id")?).await?;
+        let sql = "DELETE FROM sign_ins WHERE hash = $1 AND kind = $2 AND expires_at > $3";
+        let taken = self.work.execute(sql, args![hash, kind.word(), self.now]).await?;
+        Ok(key.filter(|_| taken == 1))
     }
 
     async fn end_visits(&mut self, key: &KeyId) -> Result<(), StoreError> {

@@ -3,7 +3,10 @@
 use std::{
     path::{Path, PathBuf},
     str::FromStr,
-    sync::{Arc, atomic::AtomicI64},
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
     time::Duration,
 };
 
@@ -96,6 +99,15 @@ impl Store {
             Database::Sqlite(path) => open_sqlite(path, options.connections).await?,
             Database::Postgres(url) => open_postgres(url, options).await?,
         };
+        // Listens before it looks at the head: what is committed in between rings the bell.
+        let listener = match &sql {
+            Sql::Sqlite { .. } => None,
+            Sql::Postgres { pool, channel } => {
+                let mut listener = PgListener::connect_with(pool).await?;
+                listener.listen(channel).await?;
+                Some((listener, channel.clone()))
+            }
+        };
         let head = sql.fetch_optional("SELECT head FROM ledger WHERE only_row = 1", vec![]).await?;
         let head = head.ok_or_else(|| StoreError::Corrupt { what: "no ledger".into() })?.int("head")?;
         let inner = Arc::new(Inner {
@@ -106,10 +118,8 @@ impl Store {
             tasks: Default::default(),
         });
         let mut tasks = vec![tokio::spawn(pump(Arc::downgrade(&inner))).abort_handle()];
-        if let Sql::Postgres { pool, channel } = &inner.sql {
-            let mut listener = PgListener::connect_with(pool).await?;
-            listener.listen(channel).await?;
-            tasks.push(tokio::spawn(listen(listener, Arc::downgrade(&inner))).abort_handle());
+        if let Some((listener, channel)) = listener {
+            tasks.push(tokio::spawn(listen(listener, channel, Arc::downgrade(&inner))).abort_handle());
         }
         *inner.tasks.lock().expect("nobody else holds the tasks yet") = tasks;
         let store = Store { inner };
@@ -129,24 +139,33 @@ impl Sql {
 }
 
 /// Passes the bell of other nodes on. A connection that was lost may have missed some: then everybody is woken.
-async fn listen(mut listener: PgListener, store: std::sync::Weak<Inner>) {
+async fn listen(mut listener: PgListener, channel: String, store: std::sync::Weak<Inner>) {
     loop {
         let heard = listener.try_recv().await;
         let Some(inner) = store.upgrade() else { return };
         match heard {
             Ok(Some(bell)) if !bell.payload().is_empty() => inner.chimes.ring(bell.payload()),
             Ok(Some(_)) => inner.tail.behind.notify_one(),
-            Ok(None) => {
-                inner.tail.behind.notify_one();
-                inner.chimes.ring_all();
-            }
+            Ok(None) => wake_everybody(&inner),
             Err(error) => {
                 tracing::warn!(error = &error as &dyn std::error::Error, "the bell's connection is down; trying again");
+                inner.tail.deaf.store(true, Ordering::Relaxed);
                 drop(inner);
-                tokio::time::sleep(Duration::from_millis(500)).await;
+                while listener.listen(&channel).await.is_err() {
+                    tokio::time::sleep(Duration::from_millis(500)).await;
+                }
+                let Some(inner) = store.upgrade() else { return };
+                inner.tail.deaf.store(false, Ordering::Relaxed);
+                wake_everybody(&inner);
+                tracing::info!("the bell can be heard again");
             }
         }
     }
+}
+
+fn wake_everybody(inner: &Inner) {
+    inner.tail.behind.notify_one();
+    inner.chimes.ring_all();
 }
 
 async fn open_sqlite(path: &Path, readers: u32) -> Result<Sql, StoreError> {
@@ -167,6 +186,8 @@ async fn open_sqlite(path: &Path, readers: u32) -> Result<Sql, StoreError> {
     let write = options.clone().create_if_missing(true).journal_mode(SqliteJournalMode::Wal);
     let writer = SqlitePoolOptions::new().max_connections(1).acquire_timeout(Duration::from_secs(30));
     let writer = writer.connect_with(write).await.map_err(explain)?;
+    // Whoever holds the lock of a WAL file is noticed only by who wants to write.
+    writer.begin_with("BEGIN IMMEDIATE").await.map_err(explain)?.rollback().await.map_err(explain)?;
     SQLITE.run(&writer).await.map_err(|error| explain_migration(error, &place, explain))?;
     let readers = SqlitePoolOptions::new()
         .max_connections(readers.max(1))

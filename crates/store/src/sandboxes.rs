@@ -223,12 +223,15 @@ impl Tx {
     }
 
     /// Writes a sandbox that was locked in this change and tells of it. Without a lease it is given back.
+    ///
+    /// A heartbeat may have prolonged the lease since the caller took it; writing does not shorten it again.
     pub async fn update_sandbox(&mut self, sandbox: &mut Sandbox, lease: Option<&Lease>) -> Result<(), StoreError> {
         sandbox.revision += 1;
         sandbox.updated_at = self.now();
         let sql = "UPDATE sandboxes SET want = $1, phase = $2, note = $3, updated_at = $4, ready_at = $5, expires_at = $6,
                        ended_by = $7, ended_why = $8, ended_at = $9, attempts = $10, next_attempt_at = $11, revision = $12,
-                       spec = $13, due_at = $14, lease_owner = $15, lease_until = $16
+                       spec = $13, due_at = $14, lease_owner = $15,
+                       lease_until = CASE WHEN lease_owner = $15 AND lease_until > $16 THEN lease_until ELSE $16 END
                    WHERE id = $17";
         let mut values = changing(sandbox, lease, self.now())?;
         values.extend(args![sandbox.id.as_str()]);

@@ -2,7 +2,7 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, RwLock},
+    sync::{Arc, RwLock, atomic::AtomicBool},
     time::Duration,
 };
 
@@ -48,11 +48,18 @@ pub(crate) struct Tail {
     head: watch::Sender<Cursor>,
     /// Asks the pump to read what the ring lacks.
     pub(crate) behind: Notify,
+    /// The bell of other nodes cannot be heard at the moment.
+    pub(crate) deaf: AtomicBool,
 }
 
 impl Tail {
     pub(crate) fn new(head: Cursor) -> Self {
-        Self { ring: RwLock::default(), head: watch::Sender::new(head), behind: Notify::new() }
+        Self {
+            ring: RwLock::default(),
+            head: watch::Sender::new(head),
+            behind: Notify::new(),
+            deaf: AtomicBool::new(false),
+        }
     }
 
     /// The newest entry this node has seen.
@@ -95,7 +102,8 @@ impl Tail {
     pub(crate) fn after(&self, cursor: Cursor, most: usize) -> Option<Vec<Arc<Written>>> {
         let ring = self.ring.read().expect("nobody panics while holding the ring");
         let first = ring.front()?.cursor().0;
-        let skip = usize::try_from(cursor.0 + 1 - first).ok()?;
+        // A reader may bring any number as its cursor.
+        let skip = usize::try_from(cursor.0.saturating_add(1).saturating_sub(first)).ok()?;
         Some(ring.iter().skip(skip).take(most).cloned().collect())
     }
 

@@ -65,7 +65,8 @@ impl Transcripts<'_> {
         work.commit().await
     }
 
-    /// Adds what was printed, and says how long the transcript is now. What no longer fits is counted, not kept.
+    /// Adds what was printed, and says how long the transcript is now. What no longer fits, or comes after the end, is
+    /// counted, not kept.
     pub async fn append(&self, exec: &ExecId, stream: Stream, bytes: &[u8]) -> Result<i64, StoreError> {
         if bytes.is_empty() {
             return Ok(self.get(exec).await?.length);
@@ -75,10 +76,11 @@ impl Transcripts<'_> {
         let sql = format!("SELECT length, room, dropped, closed_at FROM transcripts WHERE exec_id = $1{lock}");
         let row = understood("transcripts", work.fetch_optional(sql, args![exec.as_str()]).await?)?;
         let (mut length, mut room, mut dropped) = (row.int("length")?, row.int("room")?, row.int("dropped")?);
-        let kept = bytes.len().min(usize::try_from(room).unwrap_or(0));
+        let ended = row.maybe_time("closed_at")?.is_some();
+        let kept = if ended { 0 } else { bytes.len().min(usize::try_from(room).unwrap_or(0)) };
         let mut pieces = vec![(stream, bytes[..kept].to_vec())];
         if kept < bytes.len() {
-            if dropped == 0 {
+            if dropped == 0 && !ended {
                 pieces.push((Stream::Carrel, cut_marker(length + kept as i64)));
             }
             dropped += (bytes.len() - kept) as i64;

@@ -1,0 +1,68 @@
+# The front door. `make` alone lists what can be asked.
+
+SHELL := /bin/bash
+CACHE := $(or $(CARREL_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/carrel)
+TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
+NODE = $(shell node -e 'process.exit(parseInt(process.versions.node) >= 20 ? 0 : 1)' 2>/dev/null && echo yes)
+NEXTEST = $(shell command -v cargo-nextest)
+PAGE := web/dist/index.html
+PAGE_SOURCES := $(shell find web/src web/public web/index.html web/vite.config.ts web/package-lock.json -type f 2>/dev/null)
+# For `make run`: arguments of `carrel serve`, such as ARGS="--listen 127.0.0.1:8080".
+ARGS ?=
+
+.PHONY: help
+help: ## lists what can be asked
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 14
+
+.PHONY: run
+run: build ## builds and starts Carrel on http://127.0.0.1:7070; ARGS="…" is passed on
+	@exec "$(TARGET)/release/carrel" serve $(ARGS)
+
+.PHONY: build
+build: setup-run web ## builds the release binary, with the page in it when Node is there
+	cargo build --release
+
+.PHONY: web
+web: ## builds the page when its sources changed
+	@$(if $(NODE),$(MAKE) --no-print-directory $(PAGE),echo "without Node 20 the page is left as it is")
+
+$(PAGE): $(PAGE_SOURCES)
+	cd web && npm run --silent build
+	@touch $@
+
+.PHONY: test
+test: setup-test web ## runs every test: Rust on SQLite and PostgreSQL, the page, the browser
+	scripts/with-postgres cargo $(if $(NEXTEST),nextest run,test) --workspace
+	cd web && npm test --silent
+	cargo build
+	cd web && CARREL_BIN="$(TARGET)/debug/carrel" npm run --silent e2e
+
+.PHONY: check
+check: setup-check web ## looks at format, lints, licences, dependencies, the page and the API's description
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	scripts/check-dependencies
+	cd web && npm run --silent check
+	scripts/check-openapi
+
+.PHONY: types
+types: ## writes web/openapi.json and the page's types anew
+	scripts/check-openapi --write
+	cd web && npm run --silent types
+
+.PHONY: bench
+bench: web ## measures; every number stands beside its peer from the same run
+	cargo run --release -p carrel-bench -- $(ARGS)
+
+.PHONY: fmt
+fmt: ## formats everything
+	cargo fmt --all
+	cd web && npm run --silent format
+
+.PHONY: clean
+clean: ## removes what was built here, and leaves the shared caches
+	rm -rf target web/dist web/node_modules
+
+.PHONY: setup-run setup-check setup-test
+setup-run setup-check setup-test:
+	@CARREL_CACHE="$(CACHE)" scripts/setup $(@:setup-%=%)

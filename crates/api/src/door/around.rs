@@ -1,0 +1,74 @@
+//! What surrounds every request: its id, its numbers, and the answers when nobody is behind the door.
+
+use std::{
+    sync::atomic::{AtomicU64, Ordering},
+    time::Instant,
+};
+
+use axum::{
+    extract::{MatchedPath, Request},
+    http::{HeaderName, HeaderValue, Method, Uri},
+    middleware::Next,
+    response::Response,
+};
+
+use super::Problem;
+
+tokio::task_local! {
+    static REQUEST_ID: String;
+}
+
+/// The id of the request at hand, when there is one.
+pub(super) fn request_id() -> Option<String> {
+    REQUEST_ID.try_with(Clone::clone).ok()
+}
+
+/// Gives each request an id and counts it.
+pub(crate) async fn around(request: Request, next: Next) -> Response {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let id = format!("req_{:012x}", COUNT.fetch_add(1, Ordering::Relaxed) + (u64::from(std::process::id()) << 24));
+    let method = request.method().clone();
+    let route = request.extensions().get::<MatchedPath>().map_or("other".to_owned(), |path| path.as_str().to_owned());
+    let began = Instant::now();
+    let mut response = REQUEST_ID.scope(id.clone(), next.run(request)).await;
+    let took = began.elapsed();
+    let status = response.status();
+    metrics::counter!("carrel_http_requests_total", "route" => route.clone(), "method" => known(&method), "status" => status.as_str().to_owned())
+        .increment(1);
+    metrics::histogram!("carrel_http_request_seconds", "route" => route.clone()).record(took.as_secs_f64());
+    tracing::debug!(%id, %method, route, status = status.as_u16(), ?took, "request");
+    if let Ok(value) = HeaderValue::from_str(&id) {
+        response.headers_mut().insert(HeaderName::from_static("x-request-id"), value);
+    }
+    response
+}
+
+/// A made-up method must not make a new number each time.
+fn known(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::HEAD => "HEAD",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::PATCH => "PATCH",
+        Method::DELETE => "DELETE",
+        Method::OPTIONS => "OPTIONS",
+        _ => "other",
+    }
+}
+
+/// Nobody is behind this door.
+pub(crate) async fn unknown_route(uri: Uri) -> Problem {
+    Problem::not_found(format!("there is nothing at {}", uri.path())).with_hint("the routes are listed at /docs")
+}
+
+/// Somebody is, but does not answer to this.
+pub(crate) async fn wrong_method(method: Method, uri: Uri) -> Problem {
+    Problem::new(
+        405,
+        "method-not-allowed",
+        "Method not allowed",
+        format!("{method} is not understood at {}", uri.path()),
+    )
+    .with_hint("the methods of each route are listed at /docs")
+}

@@ -1,0 +1,174 @@
+//! What is asked: bodies, parameters and names, each checked by its type, each refusal a sentence that names the field.
+
+use axum::{
+    body::to_bytes,
+    extract::{FromRequest, FromRequestParts, Path, Request},
+    http::{header, request::Parts},
+};
+use carrel_control::Idempotency;
+use serde::{Serialize, de::DeserializeOwned};
+
+use super::Problem;
+use crate::house::{Doors, LARGEST_BODY};
+
+/// A JSON body.
+pub(crate) struct Json<T>(pub(crate) T);
+
+/// A JSON body that may be left out.
+pub(crate) struct OptionalJson<T>(pub(crate) T);
+
+/// The parameters after the question mark.
+pub(crate) struct Query<T>(pub(crate) T);
+
+/// A name in the path. One that cannot exist is not found.
+pub(crate) struct Name<T>(pub(crate) T);
+
+/// The name under which a request may be repeated.
+pub(crate) struct AskedOnce(Option<String>);
+
+impl<T: DeserializeOwned> FromRequest<Doors> for Json<T> {
+    type Rejection = Problem;
+    async fn from_request(request: Request, _: &Doors) -> Result<Self, Problem> {
+        expect_json(&request)?;
+        Ok(Json(read_json(&read_body(request).await?)?))
+    }
+}
+
+impl<T: DeserializeOwned + Default> FromRequest<Doors> for OptionalJson<T> {
+    type Rejection = Problem;
+    async fn from_request(request: Request, _: &Doors) -> Result<Self, Problem> {
+        let is_json = expect_json(&request);
+        let body = read_body(request).await?;
+        if body.is_empty() {
+            return Ok(OptionalJson(T::default()));
+        }
+        is_json?;
+        Ok(OptionalJson(read_json(&body)?))
+    }
+}
+
+fn expect_json(request: &Request) -> Result<(), Problem> {
+    let kind = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("nothing");
+    let essence = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    if essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json")) {
+        return Ok(());
+    }
+    let shown: String = kind.chars().take(100).collect();
+    Err(Problem::new(
+        415,
+        "unsupported-media-type",
+        "Wrong content type",
+        format!("the body is {shown}, expected JSON"),
+    )
+    .with_hint("send `Content-Type: application/json`"))
+}
+
+async fn read_body(request: Request) -> Result<bytes::Bytes, Problem> {
+    let too_large = || {
+        Problem::new(413, "too-large", "Too large", format!("the body is larger than {LARGEST_BODY} bytes"))
+            .with_hint("files are uploaded with PUT, not inside JSON")
+    };
+    let told = request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+    if told.is_some_and(|length| length > LARGEST_BODY as u64) {
+        return Err(too_large());
+    }
+    to_bytes(request.into_body(), LARGEST_BODY).await.map_err(|error| {
+        let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&error);
+        while let Some(error) = cause {
+            if error.to_string().contains("length limit exceeded") {
+                return too_large();
+            }
+            cause = error.source();
+        }
+        Problem::malformed("the body broke off")
+    })
+}
+
+fn read_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+    let mut reader = serde_json::Deserializer::from_slice(body);
+    let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        let path = error.path().to_string();
+        let error = error.into_inner();
+        match error.classify() {
+            serde_json::error::Category::Data => complain(&path, &without_place(&error.to_string())),
+            _ => Problem::malformed(format!("the body is not JSON: {error}")),
+        }
+    })?;
+    reader.end().map_err(|error| Problem::malformed(format!("there is more after the JSON: {error}")))?;
+    Ok(value)
+}
+
+/// A line and a column help nobody once the field is named.
+fn without_place(text: &str) -> String {
+    text.rsplit_once(" at line ").map_or(text, |(text, _)| text).to_owned()
+}
+
+/// A complaint about the field itself. Serde names a missing or unknown field in its text, not in its path.
+fn complain(path: &str, said: &str) -> Problem {
+    let named = ["unknown field `", "missing field `", "unknown variant `"].iter().find_map(|lead| {
+        let name = said.strip_prefix(lead)?.split('`').next()?;
+        (!lead.contains("variant")).then_some(name)
+    });
+    let parent = path.trim_matches('.');
+    let parent = if parent == "?" { "" } else { parent };
+    let field = match named {
+        Some(name) if parent == name || parent.ends_with(&format!(".{name}")) => parent.to_owned(),
+        Some(name) if parent.is_empty() => name.to_owned(),
+        Some(name) => format!("{parent}.{name}"),
+        None if parent.is_empty() => "body".to_owned(),
+        None => parent.to_owned(),
+    };
+    Problem::field(&field, said)
+}
+
+impl<T: DeserializeOwned> FromRequestParts<Doors> for Query<T> {
+    type Rejection = Problem;
+    async fn from_request_parts(parts: &mut Parts, _: &Doors) -> Result<Self, Problem> {
+        let pairs = serde_urlencoded::Deserializer::new(form_pairs(parts.uri.query().unwrap_or_default()));
+        serde_path_to_error::deserialize(pairs).map(Query).map_err(|error| {
+            let path = error.path().to_string();
+            complain(&path, &error.into_inner().to_string())
+        })
+    }
+}
+
+fn form_pairs(query: &str) -> form_urlencoded::Parse<'_> {
+    form_urlencoded::parse(query.as_bytes())
+}
+
+impl<T> FromRequestParts<Doors> for Name<T>
+where
+    T: TryFrom<String, Error = carrel_model::Malformed>,
+{
+    type Rejection = Problem;
+    async fn from_request_parts(parts: &mut Parts, doors: &Doors) -> Result<Self, Problem> {
+        let Path(text) = Path::<String>::from_request_parts(parts, doors)
+            .await
+            .map_err(|_| Problem::malformed("the path is not UTF-8"))?;
+        let shown: String = text.chars().take(100).collect();
+        let missing = |malformed: carrel_model::Malformed| {
+            Problem::not_found(format!("there is nothing called `{shown}`")).with_hint(malformed.rule)
+        };
+        T::try_from(text).map(Name).map_err(missing)
+    }
+}
+
+impl FromRequestParts<Doors> for AskedOnce {
+    type Rejection = Problem;
+    async fn from_request_parts(parts: &mut Parts, _: &Doors) -> Result<Self, Problem> {
+        let Some(value) = parts.headers.get("idempotency-key") else { return Ok(AskedOnce(None)) };
+        match value.to_str() {
+            Ok(key) if (1..=255).contains(&key.len()) => Ok(AskedOnce(Some(key.to_owned()))),
+            _ => Err(Problem::field("Idempotency-Key", "expected 1 to 255 visible ASCII characters")),
+        }
+    }
+}
+
+impl AskedOnce {
+    /// Together with what is asked: the same name for another request is a mistake.
+    pub(crate) fn of(self, what: &str, body: &impl Serialize) -> Option<Idempotency> {
+        let AskedOnce(key) = self;
+        let request = format!("{what} {}", serde_json::to_string(body).unwrap_or_default());
+        key.map(|key| Idempotency { key, request })
+    }
+}

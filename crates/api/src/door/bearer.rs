@@ -1,0 +1,158 @@
+//! Who is asking: a key or a cookie becomes a grant, or a refusal that the audit remembers.
+
+use std::{
+    convert::Infallible,
+    net::{IpAddr, SocketAddr},
+    num::NonZeroU32,
+};
+
+use axum::{
+    extract::{ConnectInfo, FromRequestParts},
+    http::{HeaderMap, Method, header, request::Parts},
+};
+use axum_extra::extract::CookieJar;
+use carrel_model::{Grant, KeyId, key::KeySecret};
+use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter, clock::Clock};
+
+use super::Problem;
+use crate::house::{Doors, Options};
+
+/// Somebody whose key was believed.
+pub(crate) struct Asker(pub(crate) Grant);
+
+/// Where a request came from.
+pub(crate) struct Origin(pub(crate) Option<IpAddr>);
+
+/// How often each key may ask, and how often each address may be wrong.
+pub(crate) struct Limiter {
+    keys: Option<DefaultKeyedRateLimiter<KeyId>>,
+    strangers: DefaultKeyedRateLimiter<Option<IpAddr>>,
+}
+
+impl Limiter {
+    pub(crate) fn new(options: &Options) -> Self {
+        let quota = |rate: NonZeroU32| Quota::per_second(rate).allow_burst(options.burst);
+        let strangers = const {
+            let (rate, burst) = (NonZeroU32::new(10), NonZeroU32::new(200));
+            match (rate, burst) {
+                (Some(rate), Some(burst)) => Quota::per_second(rate).allow_burst(burst),
+                _ => panic!("neither is zero"),
+            }
+        };
+        Limiter {
+            keys: options.requests_per_second.map(|rate| RateLimiter::keyed(quota(rate))),
+            strangers: RateLimiter::keyed(strangers),
+        }
+    }
+
+    fn admit(&self, key: &KeyId) -> Result<(), Problem> {
+        let Some(keys) = &self.keys else { return Ok(()) };
+        keys.check_key(key).map_err(|not_until| {
+            let seconds = not_until.wait_time_from(governor::clock::DefaultClock::default().now()).as_secs() + 1;
+            Problem::too_many(seconds, "this key asks too often").with_hint("wait for the time that Retry-After says")
+        })
+    }
+
+    /// Somebody who is wrong too often is not even written down.
+    pub(crate) fn admit_stranger(&self, from: Option<IpAddr>) -> Result<(), Problem> {
+        self.strangers.check_key(&from).map_err(|_| Problem::too_many(10, "too many wrong keys from this address"))
+    }
+}
+
+impl FromRequestParts<Doors> for Origin {
+    type Rejection = Infallible;
+    async fn from_request_parts(parts: &mut Parts, _: &Doors) -> Result<Self, Infallible> {
+        Ok(origin(parts))
+    }
+}
+
+fn origin(parts: &Parts) -> Origin {
+    Origin(parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(address)| address.ip()))
+}
+
+impl Origin {
+    pub(crate) fn text(&self) -> Option<String> {
+        self.0.map(|address| address.to_string())
+    }
+}
+
+impl FromRequestParts<Doors> for Asker {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, doors: &Doors) -> Result<Self, Problem> {
+        let origin = origin(parts);
+        let keys = doors.control.keys();
+        let found = match shown_key(&parts.headers) {
+            Some(Ok(secret)) => keys.recognise(&secret, origin.text()).await?,
+            Some(Err(())) => None,
+            None => match cookie_value(&parts.headers, doors) {
+                Some(cookie) if is_own_page(parts) => keys.recognise_visit(&cookie, origin.text()).await?,
+                Some(_) => {
+                    return Err(turn_away(doors, parts, &origin, "the request came from a page of another site").await);
+                }
+                None => return Err(ask_for_a_key(doors, parts, &origin).await),
+            },
+        };
+        match found {
+            Some(grant) => {
+                doors.limiter.admit(&grant.key)?;
+                Ok(Asker(grant))
+            }
+            None => Err(turn_away(doors, parts, &origin, "the key is unknown, revoked or expired").await),
+        }
+    }
+}
+
+/// The key in the headers: absent, malformed or well formed.
+fn shown_key(headers: &HeaderMap) -> Option<Result<KeySecret, ()>> {
+    let shown = match headers.get(header::AUTHORIZATION) {
+        Some(value) => {
+            let text = value.to_str().unwrap_or_default();
+            match text.split_once(' ') {
+                Some((scheme, key)) if scheme.eq_ignore_ascii_case("bearer") => key.trim(),
+                _ => "",
+            }
+        }
+        None => headers.get("x-api-key")?.to_str().unwrap_or_default(),
+    };
+    Some(KeySecret::parse(shown).map_err(drop))
+}
+
+pub(crate) fn cookie_value(headers: &HeaderMap, doors: &Doors) -> Option<String> {
+    CookieJar::from_headers(headers).get(&doors.options.cookie).map(|cookie| cookie.value().to_owned())
+}
+
+/// A cookie travels by itself, so a request that changes something must come from our own page.
+pub(crate) fn is_own_page(parts: &Parts) -> bool {
+    if matches!(parts.method, Method::GET | Method::HEAD) {
+        return true;
+    }
+    let text = |name| parts.headers.get(name).and_then(|value| value.to_str().ok());
+    match (text(header::ORIGIN), text(header::HOST)) {
+        (Some(origin), Some(host)) => origin.split_once("://").is_some_and(|(_, authority)| authority == host),
+        (Some(_), None) => false,
+        (None, _) => true,
+    }
+}
+
+async fn turn_away(doors: &Doors, parts: &Parts, origin: &Origin, why: &str) -> Problem {
+    if let Err(limited) = doors.limiter.admit_stranger(origin.0) {
+        return limited;
+    }
+    let what = format!("{} {}", parts.method, parts.uri.path());
+    let what: String = what.chars().take(200).collect();
+    match doors.control.audit().turned_away(&what, origin.text(), why).await {
+        Ok(()) => Problem::unauthorized(why),
+        Err(error) => error.into(),
+    }
+}
+
+/// Nobody was refused anything yet, unless they tried to change something.
+async fn ask_for_a_key(doors: &Doors, parts: &Parts, origin: &Origin) -> Problem {
+    let why = "this needs a key";
+    if matches!(parts.method, Method::GET | Method::HEAD) {
+        Problem::unauthorized(why)
+    } else {
+        turn_away(doors, parts, origin, why).await
+    }
+}

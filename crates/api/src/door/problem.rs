@@ -1,0 +1,133 @@
+//! How a door says no: a status, a sentence, a hint. Never a stack trace, never a secret.
+
+use std::any::Any;
+
+use axum::{
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use carrel_control::Error;
+use carrel_model::public::{self, FieldProblem};
+
+/// A refusal on its way out.
+#[derive(Debug)]
+pub(crate) struct Problem {
+    body: Box<public::Problem>,
+    retry_after: Option<u64>,
+}
+
+impl Problem {
+    pub(crate) fn new(status: u16, kind: &str, title: &str, detail: impl Into<String>) -> Self {
+        let body = public::Problem {
+            kind: format!("/problems/{kind}"),
+            title: title.to_owned(),
+            status,
+            detail: sentence(detail.into()),
+            hint: None,
+            errors: Vec::new(),
+            request_id: super::around::request_id(),
+        };
+        Self { body: Box::new(body), retry_after: None }
+    }
+
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.body.hint = Some(sentence(hint.into()));
+        self
+    }
+
+    pub(crate) fn with_retry_after(mut self, seconds: u64) -> Self {
+        self.retry_after = Some(seconds.max(1));
+        self
+    }
+
+    pub(crate) fn malformed(detail: impl Into<String>) -> Self {
+        Problem::new(400, "malformed", "Malformed request", detail)
+    }
+
+    pub(crate) fn unauthorized(detail: impl Into<String>) -> Self {
+        Problem::new(401, "unauthorized", "Not signed in", detail)
+            .with_hint("send `Authorization: Bearer KEY`; `carrel serve` left a key for its user in DATA/admin.key")
+    }
+
+    pub(crate) fn not_found(detail: impl Into<String>) -> Self {
+        Problem::new(404, "not-found", "Not found", detail)
+    }
+
+    pub(crate) fn field(field: &str, detail: impl Into<String>) -> Self {
+        Problem::invalid(vec![FieldProblem { field: field.to_owned(), detail: detail.into() }])
+    }
+
+    pub(crate) fn invalid(errors: Vec<FieldProblem>) -> Self {
+        let complaints: Vec<_> = errors.iter().map(|error| format!("{}: {}", error.field, error.detail)).collect();
+        let mut problem = Problem::new(422, "invalid", "Invalid value", complaints.join("; "));
+        problem.body.errors = errors;
+        problem
+    }
+
+    pub(crate) fn too_many(seconds: u64, detail: impl Into<String>) -> Self {
+        Problem::new(429, "too-many-requests", "Too many requests", detail).with_retry_after(seconds)
+    }
+
+    /// A panic is a bug report: it is logged here, and the caller learns only that it happened.
+    pub(crate) fn from_panic(panic: Box<dyn Any + Send + 'static>) -> Response {
+        let said = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+        tracing::error!(panic = said.unwrap_or("?"), "a handler panicked");
+        Problem::broken().into_response()
+    }
+
+    fn broken() -> Self {
+        Problem::new(500, "internal", "Internal error", "something in the house is broken; the log says more")
+    }
+}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        let detail = error.to_string();
+        match error {
+            Error::NotFound { .. } => Problem::not_found(detail),
+            Error::Conflict { .. } => Problem::new(409, "conflict", "Wrong state", detail),
+            Error::Invalid { fields } => Problem::invalid(fields),
+            Error::Denied(_) => Problem::new(403, "denied", "Not allowed", detail)
+                .with_hint("an admin can mint a key that may: `carrel key create`"),
+            Error::Limited { retry_after, .. } => Problem::too_many(retry_after.as_secs().unsigned_abs(), detail),
+            Error::Unavailable { ref source, .. } => {
+                tracing::warn!(
+                    error = source.as_ref().map(|source| source as &dyn std::error::Error),
+                    detail,
+                    "unavailable"
+                );
+                Problem::new(503, "unavailable", "Not available", detail).with_retry_after(1)
+            }
+            Error::Internal(source) => {
+                let source: &dyn std::error::Error = &*source;
+                tracing::error!(error = source, "a request failed by our fault");
+                Problem::broken()
+            }
+        }
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.body.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let body = serde_json::to_vec(&self.body).unwrap_or_default();
+        let mut response = (status, [(header::CONTENT_TYPE, "application/problem+json")], body).into_response();
+        if let Some(seconds) = self.retry_after {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if status == StatusCode::UNAUTHORIZED {
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}
+
+/// Begins with a capital and ends with a full stop.
+fn sentence(text: String) -> String {
+    let mut letters = text.chars();
+    let mut text: String = letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect();
+    if !text.ends_with(['.', '!', '?']) {
+        text.push('.');
+    }
+    text
+}

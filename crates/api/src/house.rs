@@ -1,0 +1,114 @@
+//! All doors together: routes, limits, and what surrounds every request.
+
+use std::{num::NonZeroU32, sync::Arc};
+
+use axum::{Router, extract::DefaultBodyLimit, http::HeaderValue, middleware, response::Redirect, routing::get};
+use carrel_control::Control;
+use metrics_exporter_prometheus::PrometheusHandle;
+use tower_http::{catch_panic::CatchPanicLayer, compression::CompressionLayer, set_header::SetResponseHeaderLayer};
+use utoipa::{
+    Modify, OpenApi,
+    openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme},
+};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_swagger_ui::SwaggerUi;
+
+use crate::{
+    board,
+    door::{self, Limiter, Problem},
+    health, v1,
+};
+
+/// How the doors behave.
+#[derive(Clone)]
+pub struct Options {
+    /// Requests that one key may make in a second; no limit when absent.
+    pub requests_per_second: Option<NonZeroU32>,
+    /// Requests that one key may make at once, before the rate counts.
+    pub burst: NonZeroU32,
+    /// The name of the cookie of a signed-in browser. Cookies know no ports: two houses on one host need two names.
+    pub cookie: String,
+    /// Whether browsers come by https, so that the cookie may insist on it.
+    pub secure: bool,
+    /// Shows the numbers, when they are recorded.
+    pub metrics: Option<PrometheusHandle>,
+}
+
+/// What every handler can reach.
+#[derive(Clone)]
+pub(crate) struct Doors {
+    pub(crate) control: Control,
+    pub(crate) options: Arc<Options>,
+    pub(crate) limiter: Arc<Limiter>,
+}
+
+/// Bodies larger than this are refused.
+pub(crate) const LARGEST_BODY: usize = 1024 * 1024;
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Carrel",
+        description = "A private desk for every coding agent. Errors are `application/problem+json`; lists are `{items, next}`.",
+        license(name = "Apache-2.0", identifier = "Apache-2.0")
+    ),
+    modifiers(&Keys),
+    security(("key" = []))
+)]
+struct Spec;
+
+struct Keys;
+
+impl Modify for Keys {
+    fn modify(&self, openapi: &mut utoipa::openapi::OpenApi) {
+        let components = openapi.components.get_or_insert_default();
+        let scheme =
+            HttpBuilder::new().scheme(HttpAuthScheme::Bearer).description(Some("A key: `crl_` and 40 digits."));
+        components.add_security_scheme("key", SecurityScheme::Http(scheme.build()));
+    }
+}
+
+fn described() -> OpenApiRouter<Doors> {
+    OpenApiRouter::with_openapi(Spec::openapi()).nest("/api/v1", v1::routes()).merge(health::routes())
+}
+
+/// The description of the API.
+pub fn openapi() -> utoipa::openapi::OpenApi {
+    described().split_for_parts().1
+}
+
+/// All routes, ready to be served.
+pub fn router(control: Control, options: Options) -> Router {
+    let limiter = Arc::new(Limiter::new(&options));
+    let doors = Doors { control, options: Arc::new(options), limiter };
+    let (api, openapi) = described().split_for_parts();
+    let pages = Router::new()
+        .merge(SwaggerUi::new("/docs").url("/api/v1/openapi.json", openapi))
+        .merge(board::routes())
+        .layer(CompressionLayer::new().gzip(true));
+    Router::new()
+        .route("/", get(|| async { Redirect::temporary("/app/") }))
+        .merge(api)
+        .merge(pages)
+        .fallback(door::unknown_route)
+        .method_not_allowed_fallback(door::wrong_method)
+        .layer(DefaultBodyLimit::max(LARGEST_BODY))
+        .layer(CatchPanicLayer::custom(Problem::from_panic))
+        .layer(SetResponseHeaderLayer::if_not_present(
+            axum::http::header::CONTENT_SECURITY_POLICY,
+            HeaderValue::from_static(
+                "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; connect-src 'self'; \
+                 frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
+            ),
+        ))
+        .layer(SetResponseHeaderLayer::if_not_present(
+            axum::http::header::X_CONTENT_TYPE_OPTIONS,
+            HeaderValue::from_static("nosniff"),
+        ))
+        .layer(SetResponseHeaderLayer::if_not_present(
+            axum::http::header::REFERRER_POLICY,
+            HeaderValue::from_static("no-referrer"),
+        ))
+        .layer(middleware::from_fn(door::around))
+        .with_state(doors)
+}

@@ -1,0 +1,202 @@
+//! The journal as server-sent events: from a cursor on, nothing lost, nothing twice.
+
+use std::{convert::Infallible, time::Duration};
+
+use axum::{
+    body::Body,
+    extract::State,
+    http::{HeaderMap, header},
+    response::{IntoResponse, Response},
+};
+use bytes::{BufMut, Bytes, BytesMut};
+use carrel_control::{EventFilter, Heard, Listener};
+use carrel_model::{
+    SandboxId, TaskId,
+    public::{Cursor, Drain, Entry, Kind, Problem as ProblemBody},
+};
+use futures::stream;
+use serde::Deserialize;
+use tokio::{sync::watch, time::Instant};
+use utoipa::IntoParams;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use crate::{
+    door::{Asker, Problem, Query},
+    house::Doors,
+};
+
+/// A silent connection says this often that it is alive.
+const PING: Duration = Duration::from_secs(15);
+/// How soon a client comes back when the server drains.
+const COME_BACK: Drain = Drain { retry_ms: 500 };
+
+pub(super) fn routes() -> OpenApiRouter<Doors> {
+    OpenApiRouter::new().routes(routes!(follow))
+}
+
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+struct Ask {
+    /// Begin after this cursor; with the next entry when left out.
+    after: Option<i64>,
+    /// About this sandbox.
+    sandbox_id: Option<SandboxId>,
+    /// About this task.
+    task_id: Option<TaskId>,
+    /// Of these kinds, separated by commas: `sandbox`, `key`, `provider`.
+    kind: Option<String>,
+}
+
+/// Follows the journal. `id` is the cursor, `event` the kind, `data` the entry. Come back with `Last-Event-ID`.
+#[utoipa::path(get, path = "/events", tag = "events",
+    params(Ask, ("Last-Event-ID" = Option<i64>, Header, description = "Goes before `after`.")),
+    responses((status = 200, description = "A stream of entries; `reset` and `drain` are told in between.", body = Entry, content_type = "text/event-stream"),
+        (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
+async fn follow(
+    State(doors): State<Doors>,
+    Asker(grant): Asker,
+    headers: HeaderMap,
+    Query(ask): Query<Ask>,
+) -> Result<Response, Problem> {
+    let after = last_event_id(&headers)?.or(ask.after);
+    if after.is_some_and(|cursor| cursor < 0) {
+        return Err(Problem::field("after", "expected a whole number from 0 up"));
+    }
+    let filter = EventFilter { sandbox: ask.sandbox_id, task: ask.task_id, kinds: kinds(ask.kind.as_deref())? };
+    let listener = doors.control.events().follow(&grant, after.map(Cursor), filter).await?;
+    let told = listener.cursor();
+    let telling = Telling {
+        listener,
+        draining: doors.control.draining(),
+        told,
+        greeted: false,
+        over: false,
+        ping_at: Instant::now() + PING,
+    };
+    let frames = stream::unfold(telling, |mut telling| async {
+        let frame = telling.next().await?;
+        Some((Ok::<_, Infallible>(frame), telling))
+    });
+    let about = [
+        (header::CONTENT_TYPE, "text/event-stream"),
+        (header::CACHE_CONTROL, "no-store"),
+        (header::HeaderName::from_static("x-accel-buffering"), "no"),
+    ];
+    Ok((about, Body::from_stream(frames)).into_response())
+}
+
+fn last_event_id(headers: &HeaderMap) -> Result<Option<i64>, Problem> {
+    let Some(value) = headers.get("last-event-id") else { return Ok(None) };
+    let number = value.to_str().ok().and_then(|text| text.trim().parse().ok());
+    number.map(Some).ok_or_else(|| Problem::field("Last-Event-ID", "expected the `id` of an event"))
+}
+
+fn kinds(text: Option<&str>) -> Result<Vec<Kind>, Problem> {
+    let all = [Kind::Sandbox, Kind::Key, Kind::Provider];
+    let known = |word: &str| {
+        let kind = all.into_iter().find(|kind| kind.word() == word.trim());
+        kind.ok_or_else(|| Problem::field("kind", "expected `sandbox`, `key`, `provider`, or several with commas"))
+    };
+    text.map_or(Ok(Vec::new()), |text| text.split(',').map(known).collect())
+}
+
+async fn drained(draining: &mut watch::Receiver<bool>) {
+    let _ = draining.wait_for(|draining| *draining).await;
+}
+
+/// One client being told.
+struct Telling {
+    listener: Listener,
+    draining: watch::Receiver<bool>,
+    /// The last cursor the client knows.
+    told: Cursor,
+    greeted: bool,
+    over: bool,
+    ping_at: Instant,
+}
+
+impl Telling {
+    /// The next bytes for the client; nothing when it is over.
+    async fn next(&mut self) -> Option<Bytes> {
+        if self.over {
+            return None;
+        }
+        if !self.greeted {
+            self.greeted = true;
+            return Some(Bytes::from_static(b"retry: 1000\n\n"));
+        }
+        let frames = self.wait().await;
+        self.ping_at = Instant::now() + PING;
+        Some(frames)
+    }
+
+    async fn wait(&mut self) -> Bytes {
+        loop {
+            let heard = tokio::select! {
+                biased;
+                () = drained(&mut self.draining) => return self.send_away(),
+                heard = self.listener.next() => heard,
+                () = tokio::time::sleep_until(self.ping_at) => return self.ping(),
+            };
+            match heard {
+                Ok(Heard::Entries(entries)) if entries.is_empty() => {}
+                Ok(Heard::Entries(entries)) => {
+                    let mut frames = BytesMut::with_capacity(entries.iter().map(|entry| entry.json().len() + 64).sum());
+                    for written in &entries {
+                        let kind = written.entry().happening.kind().word();
+                        put_frame(&mut frames, kind, Some(written.cursor()), written.json());
+                    }
+                    self.told = entries.last().map_or(self.told, |entry| entry.cursor());
+                    return frames.freeze();
+                }
+                Ok(Heard::Reset(reset)) => {
+                    self.told = reset.head;
+                    return frame("reset", Some(reset.head), &reset, None);
+                }
+                Err(error) => {
+                    tracing::warn!(error = &error as &dyn std::error::Error, "a reader of events is sent away");
+                    return self.send_away();
+                }
+            }
+        }
+    }
+
+    /// The client comes back by itself, with its cursor.
+    fn send_away(&mut self) -> Bytes {
+        self.over = true;
+        frame("drain", None, &COME_BACK, Some(COME_BACK.retry_ms))
+    }
+
+    /// Alive; and where the journal is, so that a reader with a narrow filter does not fall behind what is kept.
+    fn ping(&mut self) -> Bytes {
+        let cursor = self.listener.cursor();
+        if cursor == self.told {
+            return Bytes::from_static(b": ping\n\n");
+        }
+        self.told = cursor;
+        Bytes::from(format!(": ping\nid: {}\n\n", cursor.0))
+    }
+}
+
+fn frame(event: &str, id: Option<Cursor>, data: &impl serde::Serialize, retry_ms: Option<u64>) -> Bytes {
+    let mut frames = BytesMut::new();
+    if let Some(retry_ms) = retry_ms {
+        frames.put_slice(format!("retry: {retry_ms}\n").as_bytes());
+    }
+    put_frame(&mut frames, event, id, &serde_json::to_string(data).unwrap_or_default());
+    frames.freeze()
+}
+
+fn put_frame(frames: &mut BytesMut, event: &str, id: Option<Cursor>, json: &str) {
+    if let Some(Cursor(id)) = id {
+        frames.put_slice(b"id: ");
+        frames.put_slice(id.to_string().as_bytes());
+        frames.put_u8(b'\n');
+    }
+    frames.put_slice(b"event: ");
+    frames.put_slice(event.as_bytes());
+    frames.put_slice(b"\ndata: ");
+    frames.put_slice(json.as_bytes());
+    frames.put_slice(b"\n\n");
+}

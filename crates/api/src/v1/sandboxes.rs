@@ -1,0 +1,194 @@
+//! Sandboxes, over HTTP.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{
+    extract::State,
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+use carrel_control::{Paging, SandboxQuery, Waited as WaitEnded};
+use carrel_model::{
+    AgentId, Grant, ProviderName, SandboxId, TaskId, TemplateName,
+    number::Whole,
+    public::{NewSandbox, NewTimeout, Problem as ProblemBody, SandboxPage, SandboxView},
+    sandbox::Phase,
+};
+use serde::Deserialize;
+use utoipa::IntoParams;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use crate::{
+    door::{AskedOnce, Asker, Created, Json, Name, OptionalJson, Problem, Query, Waited},
+    house::Doors,
+};
+
+pub(super) fn routes() -> OpenApiRouter<Doors> {
+    OpenApiRouter::new()
+        .routes(routes!(create, list))
+        .routes(routes!(get, destroy))
+        .routes(routes!(pause))
+        .routes(routes!(resume))
+        .routes(routes!(set_timeout))
+}
+
+/// Whether to wait, for what, and how long.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+struct Wait {
+    /// Answer only when the sandbox is in this phase; the header `Carrel-Waited` says how the wait ended.
+    wait: Option<Phase>,
+    /// Seconds to wait at most: 1 to 600, 60 when left out.
+    #[param(value_type = Option<u64>, minimum = 1, maximum = 600)]
+    timeout: Option<Whole<1, 600>>,
+}
+
+impl Wait {
+    /// Waits if asked to, and shows the sandbox as it then is.
+    async fn on(
+        &self,
+        doors: &Doors,
+        grant: &Grant,
+        view: Arc<SandboxView>,
+    ) -> Result<(Arc<SandboxView>, Waited), Problem> {
+        let Some(phase) = self.wait else { return Ok((view, Waited::NotAsked)) };
+        let most = Duration::from_secs(self.timeout.map_or(60, Whole::get));
+        let ended = doors.control.sandboxes().wait(grant, &view.id, phase, most).await?;
+        let waited = Waited::from(&ended);
+        let (WaitEnded::Reached(view) | WaitEnded::Never(view) | WaitEnded::NotYet(view)) = ended;
+        Ok((view, waited))
+    }
+
+    async fn show(&self, doors: &Doors, grant: &Grant, view: Arc<SandboxView>) -> Result<Response, Problem> {
+        let (view, waited) = self.on(doors, grant, view).await?;
+        Ok((waited.headers(), axum::Json(view)).into_response())
+    }
+}
+
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+struct Ask {
+    /// At most so many sandboxes: 1 to 1000, 100 when left out.
+    limit: Option<u32>,
+    /// The `next` of the page before.
+    cursor: Option<String>,
+    /// In this phase; all but `gone` when left out.
+    phase: Option<Phase>,
+    /// At this provider.
+    provider: Option<ProviderName>,
+    /// From this template.
+    template: Option<TemplateName>,
+    /// Of this agent.
+    agent_id: Option<AgentId>,
+    /// Of this task.
+    task_id: Option<TaskId>,
+}
+
+/// Asks for a sandbox. It is born `requested`; the events tell when it is `ready`.
+#[utoipa::path(post, path = "/sandboxes", tag = "sandboxes", request_body(content = Option<NewSandbox>),
+    params(Wait, ("Idempotency-Key" = Option<String>, Header, description = "Repeating the request with the same key makes one thing.")),
+    responses((status = 201, description = "It was asked for.", body = SandboxView),
+        (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
+async fn create(
+    State(doors): State<Doors>,
+    Asker(grant): Asker,
+    Query(wait): Query<Wait>,
+    once: AskedOnce,
+    OptionalJson(new): OptionalJson<NewSandbox>,
+) -> Result<Created<Arc<SandboxView>>, Problem> {
+    let once = once.of("sandbox.create", &new);
+    let created = doors.control.sandboxes().create(&grant, new, once).await?;
+    let place = format!("/api/v1/sandboxes/{}", created.sandbox.id);
+    let (body, waited) = wait.on(&doors, &grant, created.sandbox).await?;
+    Ok(Created { place, body, repeated: created.repeated, waited })
+}
+
+/// Lists sandboxes, newest first: those that the key may see.
+#[utoipa::path(get, path = "/sandboxes", tag = "sandboxes", params(Ask),
+    responses((status = 200, description = "A page of sandboxes.", body = SandboxPage),
+        (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
+async fn list(
+    State(doors): State<Doors>,
+    Asker(grant): Asker,
+    Query(ask): Query<Ask>,
+) -> Result<axum::Json<SandboxPage>, Problem> {
+    let query = SandboxQuery {
+        phase: ask.phase,
+        provider: ask.provider,
+        template: ask.template,
+        agent: ask.agent_id,
+        task: ask.task_id,
+        paging: Paging { limit: ask.limit, cursor: ask.cursor },
+    };
+    Ok(axum::Json(doors.control.sandboxes().list(&grant, query).await?))
+}
+
+/// Shows a sandbox. One that ended is shown as its tombstone.
+#[utoipa::path(get, path = "/sandboxes/{id}", tag = "sandboxes", params(("id" = SandboxId, Path)),
+    responses((status = 200, description = "The sandbox.", body = SandboxView),
+        (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
+async fn get(
+    State(doors): State<Doors>,
+    Asker(grant): Asker,
+    Name(id): Name<SandboxId>,
+) -> Result<axum::Json<Arc<SandboxView>>, Problem> {
+    Ok(axum::Json(doors.control.sandboxes().get(&grant, &id).await?))
+}
+
+/// Asks for a sandbox to be paused.
+#[utoipa::path(post, path = "/sandboxes/{id}/pause", tag = "sandboxes", params(("id" = SandboxId, Path), Wait),
+    responses((status = 200, description = "It was asked for.", body = SandboxView),
+        (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
+async fn pause(
+    State(doors): State<Doors>,
+    Asker(grant): Asker,
+    Name(id): Name<SandboxId>,
+    Query(wait): Query<Wait>,
+) -> Result<Response, Problem> {
+    let view = doors.control.sandboxes().pause(&grant, &id).await?;
+    wait.show(&doors, &grant, view).await
+}
+
+/// Asks for a paused sandbox to work again. Its lifetime starts anew.
+#[utoipa::path(post, path = "/sandboxes/{id}/resume", tag = "sandboxes", params(("id" = SandboxId, Path), Wait),
+    responses((status = 200, description = "It was asked for.", body = SandboxView),
+        (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
+async fn resume(
+    State(doors): State<Doors>,
+    Asker(grant): Asker,
+    Name(id): Name<SandboxId>,
+    Query(wait): Query<Wait>,
+) -> Result<Response, Problem> {
+    let view = doors.control.sandboxes().resume(&grant, &id).await?;
+    wait.show(&doors, &grant, view).await
+}
+
+/// Starts a sandbox's lifetime anew.
+#[utoipa::path(post, path = "/sandboxes/{id}/timeout", tag = "sandboxes", params(("id" = SandboxId, Path)), request_body = NewTimeout,
+    responses((status = 200, description = "It lives that long from now on.", body = SandboxView),
+        (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
+async fn set_timeout(
+    State(doors): State<Doors>,
+    Asker(grant): Asker,
+    Name(id): Name<SandboxId>,
+    Json(new): Json<NewTimeout>,
+) -> Result<axum::Json<Arc<SandboxView>>, Problem> {
+    Ok(axum::Json(doors.control.sandboxes().set_timeout(&grant, &id, new.timeout_s).await?))
+}
+
+/// Asks for a sandbox to end. Asking again is no mistake.
+#[utoipa::path(delete, path = "/sandboxes/{id}", tag = "sandboxes", params(("id" = SandboxId, Path), Wait),
+    responses((status = 204, description = "It was asked for."),
+        (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
+async fn destroy(
+    State(doors): State<Doors>,
+    Asker(grant): Asker,
+    Name(id): Name<SandboxId>,
+    Query(wait): Query<Wait>,
+) -> Result<Response, Problem> {
+    let view = doors.control.sandboxes().destroy(&grant, &id).await?;
+    let (_, waited) = wait.on(&doors, &grant, view).await?;
+    Ok((StatusCode::NO_CONTENT, waited.headers()).into_response())
+}

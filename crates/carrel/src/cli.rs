@@ -1,0 +1,156 @@
+//! The command line: what can be typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+
+use crate::{
+    client::{self, Client},
+    config,
+    data::DataDir,
+    doctor,
+    failure::Failure,
+    say, serve,
+};
+
+/// A private desk for every coding agent.
+#[derive(Debug, Parser)]
+#[command(name = "carrel", version, propagate_version = true, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    common: Common,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+/// What every verb understands.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Common {
+    /// The data directory [default: ~/.local/share/carrel]
+    #[arg(long, global = true, env = "CARREL_DATA", value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+    /// The server to talk to
+    #[arg(long, global = true, env = "CARREL_URL", value_name = "URL", default_value = "http://127.0.0.1:7070")]
+    pub(crate) url: String,
+    /// Print JSON
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Print ids alone
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Start the server
+    Serve(ServeArgs),
+    /// Say what this host offers, what is missing and how to get it
+    Doctor(FileArgs),
+    /// Print the configuration as it was understood, and where each value came from
+    Config(FileArgs),
+    /// Sandboxes
+    #[command(subcommand)]
+    Sandbox(client::sandbox::Verb),
+    /// Keys
+    #[command(subcommand)]
+    Key(client::key::Verb),
+    /// Follow what happens, one line each, until interrupted
+    Events(client::events::Args),
+    /// Read the audit, newest first
+    Audit(client::audit::Args),
+    /// Print a link that signs a browser in, once
+    SignIn {
+        /// Open it in a browser
+        #[arg(long)]
+        open: bool,
+    },
+    /// Print completions for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the description of the API
+    Openapi,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    /// The address to listen on [default: 127.0.0.1:7070]
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) listen: Option<String>,
+    /// The database: sqlite:PATH or postgres://… [default: SQLite in the data directory]
+    #[arg(long, value_name = "URL", hide_env_values = true)]
+    pub(crate) database: Option<String>,
+    /// The configuration file [default: carrel.toml in the data directory]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Open the board in a browser
+    #[arg(long)]
+    pub(crate) open: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FileArgs {
+    /// The configuration file [default: carrel.toml in the data directory]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+}
+
+/// The phases that can be waited for.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum PhaseArg {
+    Requested,
+    Preparing,
+    Ready,
+    Paused,
+    Closing,
+    Gone,
+    Failed,
+}
+
+impl PhaseArg {
+    pub(crate) fn word(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
+}
+
+impl Cli {
+    pub(crate) async fn run(self) -> Result<(), Failure> {
+        let common = self.common;
+        let data = || DataDir::find(common.data.clone());
+        let client = || Client::new(&common);
+        match self.verb {
+            Verb::Serve(args) => serve::serve(data()?, args).await,
+            Verb::Doctor(args) => doctor::doctor(&data()?, &args, &common).await,
+            Verb::Config(args) => show_config(&data()?, &args, common.json),
+            Verb::Sandbox(verb) => verb.run(&client()?).await,
+            Verb::Key(verb) => verb.run(&client()?, &data()?).await,
+            Verb::Events(args) => args.run(&client()?).await,
+            Verb::Audit(args) => args.run(&client()?).await,
+            Verb::SignIn { open } => client::sign_in(&client()?, open).await,
+            Verb::Completions { shell } => {
+                clap_complete::generate(shell, &mut Cli::command(), "carrel", &mut std::io::stdout());
+                Ok(())
+            }
+            Verb::Openapi => say::json(&carrel_api::openapi()),
+        }
+    }
+}
+
+fn show_config(data: &DataDir, args: &FileArgs, json: bool) -> Result<(), Failure> {
+    let understood = config::understand(data, args.config.as_deref(), &[])?;
+    for warning in &understood.warnings {
+        say::aside(format_args!("carrel: {warning}"));
+    }
+    if json {
+        let items: Vec<_> = understood
+            .origins
+            .iter()
+            .map(|(key, (value, origin))| serde_json::json!({"key": key, "value": value, "origin": origin}))
+            .collect();
+        return say::json(&items);
+    }
+    let rows = understood.origins.into_iter().map(|(key, (value, origin))| vec![key, value, origin]);
+    say::table(&["KEY", "VALUE", "FROM"], rows);
+    Ok(())
+}

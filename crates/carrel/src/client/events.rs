@@ -1,0 +1,90 @@
+//! `carrel events`: follows the journal, comes back by itself when the connection breaks.
+
+use std::time::Duration;
+
+use carrel_model::public::{Entry, Happening};
+use eventsource_stream::Eventsource;
+use futures::StreamExt;
+use reqwest::Method;
+
+use super::Client;
+use crate::{failure::Failure, say};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Begin after this cursor; with the next entry when left out
+    #[arg(long)]
+    after: Option<i64>,
+    /// Only about this sandbox
+    #[arg(long, value_name = "ID")]
+    sandbox: Option<String>,
+    /// Only of these kinds, separated by commas
+    #[arg(long)]
+    kind: Option<String>,
+}
+
+impl Args {
+    pub(crate) async fn run(self, client: &Client) -> Result<(), Failure> {
+        let mut query = Vec::new();
+        query.extend(self.sandbox.map(|id| ("sandbox_id", id)));
+        query.extend(self.kind.map(|kind| ("kind", kind)));
+        let json = client.json();
+        follow(client, self.after, &query, |entry| if json { print_json(entry) } else { print(entry) }).await
+    }
+}
+
+/// Follows until interrupted, or until the server says no.
+pub(crate) async fn follow(
+    client: &Client,
+    mut after: Option<i64>,
+    query: &[(&str, String)],
+    mut tell: impl FnMut(&Entry),
+) -> Result<(), Failure> {
+    let mut was_there = false;
+    loop {
+        let mut request = client.request(Method::GET, "/events")?.query(query);
+        request = match after {
+            Some(cursor) => request.query(&[("after", cursor)]),
+            None => request,
+        };
+        match client.send(request).await {
+            Ok(response) => {
+                was_there = true;
+                let mut events = response.bytes_stream().eventsource();
+                while let Some(Ok(event)) = events.next().await {
+                    if event.event == "reset" {
+                        say::aside("carrel: some entries are no longer kept; going on with the newest");
+                    } else if let Ok(entry) = serde_json::from_str::<Entry>(&event.data) {
+                        tell(&entry);
+                    }
+                    after = event.id.parse().ok().or(after);
+                }
+            }
+            Err(failure) if !was_there => return Err(failure),
+            Err(_) => {}
+        }
+        // The stream ended or broke: a real delay before coming back.
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+}
+
+fn print_json(entry: &Entry) {
+    say::line(serde_json::to_string(entry).unwrap_or_default());
+}
+
+fn print(entry: &Entry) {
+    let (kind, what) = match &entry.happening {
+        Happening::Sandbox { sandbox } => {
+            let note = sandbox.note.as_deref().map(|note| format!("  {note}")).unwrap_or_default();
+            ("sandbox", format!("{}  {}{note}", sandbox.id, sandbox.phase.word()))
+        }
+        Happening::Key { key } => {
+            let state = if key.revoked_at.is_some() { "revoked" } else { "good" };
+            ("key", format!("{}  {}  {state}", key.id, key.name))
+        }
+        Happening::Provider { provider } => {
+            ("provider", format!("{}  breaker {:?}", provider.name, provider.breaker.state))
+        }
+    };
+    say::line(format_args!("{}  {}  {kind:<8}  {}", entry.cursor.0, entry.at, say::printable(&what)));
+}

@@ -1,0 +1,148 @@
+//! The data directory: what this user's Carrel keeps on disk, and the lock that makes it one server's.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{ErrorKind, Read, Write},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+};
+
+use carrel_model::{NodeId, key::KeySecret};
+use rustix::fs::{FlockOperation, flock};
+
+use crate::failure::{Exit, Failure};
+
+/// The data directory.
+#[derive(Debug, Clone)]
+pub(crate) struct DataDir(PathBuf);
+
+/// Held while a server serves from a data directory.
+pub(crate) struct Lock {
+    _file: File,
+}
+
+impl DataDir {
+    /// `--data`, else `CARREL_DATA` (clap knows both), else the usual place.
+    pub(crate) fn find(given: Option<PathBuf>) -> Result<Self, Failure> {
+        if let Some(path) = given {
+            return Ok(DataDir(path));
+        }
+        match std::env::var_os("HOME").filter(|home| !home.is_empty()) {
+            Some(home) => Ok(DataDir(PathBuf::from(home).join(".local/share/carrel"))),
+            None => {
+                Err(Failure::new("HOME is not set, so there is no usual data directory").hint("give one with --data"))
+            }
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn at(path: PathBuf) -> Self {
+        DataDir(path)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Makes it, for this user alone.
+    pub(crate) fn make(&self) -> Result<(), Failure> {
+        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.0);
+        made.map_err(|error| self.trouble("cannot be made", &error))
+    }
+
+    /// Takes the lock, or says who has it.
+    pub(crate) fn lock(&self) -> Result<Lock, Failure> {
+        let path = self.0.join("carrel.lock");
+        let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&path);
+        let mut file = open.map_err(|error| self.trouble("cannot be written", &error))?;
+        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+            let mut pid = String::new();
+            let _ = file.read_to_string(&mut pid);
+            let who = if pid.trim().is_empty() { String::new() } else { format!(" (process {})", pid.trim()) };
+            let sentence = format!("another Carrel{who} serves from {}", self.0.display());
+            return Err(Failure::new(sentence)
+                .hint("stop it, or give another directory with --data")
+                .exit(Exit::Conflict));
+        }
+        let noted = file.set_len(0).and_then(|()| write!(file, "{}", std::process::id()));
+        noted.map_err(|error| self.trouble("cannot be written", &error))?;
+        Ok(Lock { _file: file })
+    }
+
+    /// The name of this node, drawn at its first start.
+    pub(crate) fn node(&self) -> Result<NodeId, Failure> {
+        let path = self.0.join("node");
+        match fs::read_to_string(&path) {
+            Ok(text) => text.trim().parse().map_err(|_| {
+                Failure::new(format!("{} does not hold a node id", path.display())).hint("remove it to draw a new one")
+            }),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                let node = carrel_control::new_node_id();
+                self.write_private("node", node.as_str())?;
+                Ok(node)
+            }
+            Err(error) => Err(self.trouble("cannot be read", &error)),
+        }
+    }
+
+    /// The key that the server left here for its user.
+    pub(crate) fn admin_key(&self) -> Result<Option<KeySecret>, Failure> {
+        let path = self.0.join("admin.key");
+        match fs::read_to_string(&path) {
+            Ok(text) => KeySecret::parse(text.trim()).map(Some).map_err(|malformed| {
+                Failure::new(format!("{} does not hold a key: {malformed}", path.display()))
+                    .hint("remove it and restart the server: it makes a new one")
+            }),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => {
+                Err(Failure::new(format!("{} cannot be read: {error}", path.display())).exit(Exit::NotAllowed))
+            }
+        }
+    }
+
+    pub(crate) fn write_admin_key(&self, secret: &KeySecret) -> Result<(), Failure> {
+        self.write_private("admin.key", &secret.reveal())
+    }
+
+    /// Writes beside, then renames: whole or not at all, readable for this user alone from its first moment.
+    fn write_private(&self, name: &str, text: &str) -> Result<(), Failure> {
+        let draft = self.0.join(format!(".{name}.{}", std::process::id()));
+        let write = || -> std::io::Result<()> {
+            let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
+            writeln!(file, "{text}")?;
+            file.sync_all()?;
+            fs::rename(&draft, self.0.join(name))
+        };
+        write().map_err(|error| self.trouble("cannot be written", &error))
+    }
+
+    fn trouble(&self, what: &str, error: &std::io::Error) -> Failure {
+        Failure::new(format!("the data directory {} {what}: {error}", self.0.display()))
+            .hint("give another one with --data")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_data_directory_belongs_to_one_server_and_its_key_to_one_user() {
+        let folder = tempfile::tempdir().unwrap();
+        let data = DataDir::at(folder.path().join("deep/data"));
+        data.make().unwrap();
+        let held = data.lock().unwrap();
+        assert!(data.lock().is_err(), "two servers share a directory");
+        drop(held);
+        data.lock().unwrap();
+
+        let secret = KeySecret::from_random([7; 20]);
+        data.write_admin_key(&secret).unwrap();
+        assert_eq!(data.admin_key().unwrap(), Some(secret));
+        let mode = fs::metadata(data.path().join("admin.key")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        assert_eq!(data.node().unwrap(), data.node().unwrap());
+    }
+}

@@ -1,0 +1,133 @@
+//! `carrel doctor`: what this host offers, what is missing and how to get it. It looks and changes nothing.
+
+use std::{path::Path, process::Command};
+
+use carrel_sandbox::{Provider, Reach, providers::fake};
+use serde::Serialize;
+
+use crate::{
+    cli::{Common, FileArgs},
+    client::Client,
+    config::understand,
+    data::DataDir,
+    failure::Failure,
+    say,
+};
+
+/// Coding agents that people have on their machines.
+const AGENTS: [&str; 8] = ["claude", "codex", "gemini", "opencode", "aider", "goose", "cursor-agent", "amp"];
+
+#[derive(Debug, Serialize)]
+struct Finding {
+    what: String,
+    state: State,
+    detail: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum State {
+    Good,
+    Missing,
+    Bad,
+}
+
+pub(crate) async fn doctor(data: &DataDir, args: &FileArgs, common: &Common) -> Result<(), Failure> {
+    let mut findings = Vec::new();
+    let mut find = |what: &str, state, detail: String, hint: Option<&str>| {
+        findings.push(Finding { what: what.into(), state, detail, hint: hint.map(str::to_owned) });
+    };
+    let understood = understand(data, args.config.as_deref(), &[])?;
+    find("configuration", State::Good, "understood".into(), None);
+    for warning in &understood.warnings {
+        find("environment", State::Missing, warning.clone(), None);
+    }
+    let (state, detail) = look_at_folder(data.path());
+    find("data directory", state, detail, (state == State::Bad).then_some("give another one with --data"));
+    match Client::new(common)?.readiness().await {
+        Ok(ready) => {
+            let word = serde_json::to_value(ready.status)
+                .ok()
+                .and_then(|value| value.as_str().map(str::to_owned))
+                .unwrap_or_default();
+            find("server", State::Good, format!("{word} at {}; database {}", common.url, ready.database), None);
+        }
+        Err(_) => find(
+            "server",
+            State::Missing,
+            format!("nobody answers at {}", common.url),
+            Some("start it with `carrel serve`"),
+        ),
+    }
+    // Looking must not make a folder: the fake says the same wherever it would live.
+    let folder = std::env::temp_dir();
+    let fake = fake::Config { folder, create_takes: Default::default(), reach: Reach::Node }.build();
+    if let Ok(fake) = fake
+        && let Ok(fitness) = fake.probe().await
+    {
+        find("isolation none", State::Good, format!("by the provider `fake`. {}", fitness.missing.join(" ")), None);
+    }
+    match version("git", "--version") {
+        Some(version) => find("git", State::Good, version, None),
+        None => find("git", State::Missing, "not found".into(), Some("apt-get install git")),
+    }
+    let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    find("kernel", State::Good, kernel.trim().to_owned(), None);
+    let agents: Vec<_> = AGENTS.into_iter().filter(|name| in_path(name)).collect();
+    if agents.is_empty() {
+        find(
+            "agents",
+            State::Missing,
+            format!("none of {} was found", AGENTS.join(", ")),
+            Some("install one, or use a shell command as agent"),
+        );
+    } else {
+        find("agents", State::Good, agents.join(", "), None);
+    }
+    let bad = findings.iter().any(|finding| finding.state == State::Bad);
+    if common.json {
+        say::json(&findings)?;
+    } else {
+        for finding in findings {
+            let mark = match finding.state {
+                State::Good => "✓",
+                State::Missing => "–",
+                State::Bad => "✗",
+            };
+            say::line(format_args!("{mark} {:<16} {}", finding.what, say::printable(&finding.detail)));
+            if let Some(hint) = finding.hint {
+                say::line(format_args!("  {:<16} → {hint}", ""));
+            }
+        }
+    }
+    if bad { Err(Failure::new("Carrel cannot work here yet")) } else { Ok(()) }
+}
+
+/// Whether a folder is there and can be written, or could be made.
+fn look_at_folder(path: &Path) -> (State, String) {
+    let mut nearest = path;
+    while !nearest.exists() {
+        match nearest.parent() {
+            Some(parent) => nearest = parent,
+            None => break,
+        }
+    }
+    let writable = rustix::fs::access(nearest, rustix::fs::Access::WRITE_OK).is_ok();
+    match (nearest == path, writable) {
+        (true, true) => (State::Good, path.display().to_string()),
+        (false, true) => (State::Good, format!("{} (made at the first start)", path.display())),
+        (_, false) => (State::Bad, format!("{} cannot be written", nearest.display())),
+    }
+}
+
+fn version(program: &str, flag: &str) -> Option<String> {
+    let output = Command::new(program).arg(flag).output().ok()?;
+    Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+fn in_path(name: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(name).is_file())
+}

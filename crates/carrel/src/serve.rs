@@ -1,0 +1,248 @@
+//! `carrel serve`: opens the house, opens the doors, and closes both without cutting anybody off.
+
+use std::{future::IntoFuture, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+
+use axum::serve::ListenerExt;
+use carrel_control::{Control, KeysDesk, Settings};
+use carrel_sandbox::{Provider, Reach, providers::fake};
+use carrel_store::{Database, Options, Store};
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use tokio::{
+    net::TcpListener,
+    signal::unix::{Signal, SignalKind, signal},
+};
+use tracing_subscriber::EnvFilter;
+
+use crate::{
+    cli::ServeArgs,
+    config::{Config, Understood, understand},
+    data::DataDir,
+    failure::{Exit, Failure},
+    say,
+};
+
+pub(crate) async fn serve(data: DataDir, args: ServeArgs) -> Result<(), Failure> {
+    let flags = [("server.listen", args.listen), ("database.url", args.database)];
+    let Understood { config, warnings, .. } = understand(&data, args.config.as_deref(), &flags)?;
+    start_log(&config)?;
+    for warning in warnings {
+        tracing::warn!("{warning}");
+    }
+    data.make()?;
+    let _lock = data.lock()?;
+    let metrics = record_numbers()?;
+    let (listener, address) = listen(&config.server.listen).await?;
+    let opening = say::progress("opening the house");
+    let control = open_house(&data, &config).await?;
+    opening.finish_and_clear();
+
+    let front = front_address(&config, address);
+    greet(&data, &config, &control, &front, args.open).await?;
+    let options = doors(&config, address, &front, metrics);
+    let app = carrel_api::router(control.clone(), options).into_make_service_with_connect_info::<SocketAddr>();
+    let listener = listener.tap_io(|stream| {
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%error, "a connection keeps its delay");
+        }
+    });
+    let mut ends = Ends::listen()?;
+    let drain = control.clone();
+    let (told, mut was_told) = tokio::sync::watch::channel(false);
+    let serving = axum::serve(listener, app).with_graceful_shutdown(async move {
+        ends.first().await;
+        say::aside("carrel: finishing what is in flight; once more to stop at once");
+        drain.drain();
+        let _ = told.send(true);
+        tokio::spawn(async move {
+            ends.first().await;
+            std::process::exit(130);
+        });
+    });
+    let patience = Duration::from_secs(config.server.drain_s);
+    let too_long = async {
+        let _ = was_told.wait_for(|told| *told).await;
+        tokio::time::sleep(patience).await;
+    };
+    tokio::select! {
+        served = serving.into_future() => served.map_err(|error| Failure::new(format!("the server stopped: {error}")))?,
+        () = too_long => tracing::warn!("some requests did not end in {patience:?}; they are cut"),
+    }
+    if tokio::time::timeout(patience, control.close()).await.is_err() {
+        tracing::warn!("some steps did not end in {patience:?}; the next start takes them up");
+    }
+    Ok(())
+}
+
+async fn open_house(data: &DataDir, config: &Config) -> Result<Control, Failure> {
+    let database = match config.database.url.as_str() {
+        "" => Database::Sqlite(data.path().join("carrel.db")),
+        url => Database::parse(url)?,
+    };
+    let options = Options {
+        schema: config.database.schema.clone(),
+        connections: config.database.connections,
+        ..Options::new(database)
+    };
+    let store = Store::open(&options).await?;
+    let settings = Settings {
+        node: data.node()?,
+        defaults: config.defaults(),
+        patience: config.patience(),
+        retention: config.retention(),
+        steps_at_once: config.keepers.at_once.max(1),
+    };
+    let name = "fake".parse().expect("a good name");
+    let fake: Arc<dyn Provider> = Arc::new(open_fake(data, config)?);
+    let control = Control::open(store, [(name, fake)], settings).await?;
+    if config.sandboxes.provider.as_str() != "fake" {
+        let sentence = format!("there is no provider `{}`", config.sandboxes.provider);
+        return Err(Failure::new(sentence).hint("sandboxes.provider: this build has `fake`").exit(Exit::Usage));
+    }
+    Ok(control)
+}
+
+fn open_fake(data: &DataDir, config: &Config) -> Result<fake::Fake, Failure> {
+    let folder = match config.fake.folder.as_str() {
+        "" => data.path().join("fake"),
+        folder => PathBuf::from(folder),
+    };
+    let reach = if config.fake.shared { Reach::Anywhere } else { Reach::Node };
+    let settings = fake::Config { folder, create_takes: Duration::from_millis(config.fake.create_ms), reach };
+    settings.build().map_err(|error| Failure::new(format!("the fake provider has no folder: {error}")))
+}
+
+async fn listen(address: &str) -> Result<(TcpListener, SocketAddr), Failure> {
+    let trouble = |error: std::io::Error| {
+        let sentence = format!("cannot listen on {address}: {error}");
+        Failure::new(sentence).hint("give another address with --listen, such as 127.0.0.1:7071").exit(Exit::Conflict)
+    };
+    let listener = TcpListener::bind(address).await.map_err(trouble)?;
+    let bound = listener.local_addr().map_err(trouble)?;
+    Ok((listener, bound))
+}
+
+/// What browsers and clients see.
+fn front_address(config: &Config, address: SocketAddr) -> String {
+    if !config.server.public_url.is_empty() {
+        return config.server.public_url.trim_end_matches('/').to_owned();
+    }
+    let mut shown = address;
+    if address.ip().is_unspecified() {
+        shown.set_ip(std::net::Ipv4Addr::LOCALHOST.into());
+    }
+    format!("http://{shown}")
+}
+
+fn doors(config: &Config, address: SocketAddr, front: &str, metrics: PrometheusHandle) -> carrel_api::Options {
+    let (requests_per_second, burst) = config.request_rate();
+    carrel_api::Options {
+        requests_per_second,
+        burst,
+        cookie: format!("carrel_visit_{}", address.port()),
+        secure: front.starts_with("https://"),
+        metrics: Some(metrics),
+    }
+}
+
+/// Makes sure this user has a key, and tells where everything is.
+async fn greet(data: &DataDir, config: &Config, control: &Control, front: &str, open: bool) -> Result<(), Failure> {
+    let secret = match data.admin_key()? {
+        Some(secret) => secret,
+        None => {
+            // The file first: a key that is in the house but with nobody would be lost for good.
+            let secret = KeysDesk::draw_secret();
+            data.write_admin_key(&secret)?;
+            secret
+        }
+    };
+    say::line(format_args!("Carrel is ready at {front}"));
+    match control.keys().adopt_admin(&secret, "admin").await? {
+        Some(key) => {
+            let link = control.keys().link(&key.id).await?;
+            let link = format!("{front}/app/sign-in#code={}", link.code);
+            say::line(format_args!("  Sign in   {link}"));
+            say::line("            works once, within an hour; `carrel sign-in` prints another");
+            if open {
+                open_browser(&link);
+            }
+        }
+        None => say::line("  Sign in   the key in admin.key is revoked; use another with CARREL_KEY"),
+    }
+    say::line(format_args!("  Key       {}", data.path().join("admin.key").display()));
+    let database = match config.database.url.as_str() {
+        "" => data.path().join("carrel.db").display().to_string(),
+        url => Database::parse(url)?.to_string(),
+    };
+    say::line(format_args!("  Database  {database}"));
+    say::line(format_args!("  API       {front}/docs"));
+    Ok(())
+}
+
+pub(crate) fn open_browser(link: &str) {
+    let opened = std::process::Command::new("xdg-open")
+        .arg(link)
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn();
+    if opened.is_err() {
+        say::aside("carrel: no browser could be opened; use the link above");
+    }
+}
+
+fn start_log(config: &Config) -> Result<(), Failure> {
+    let filter = EnvFilter::try_new(&config.log.level).map_err(|error| {
+        Failure::new(format!("log.level: {error}"))
+            .hint("write `info`, `debug` or `carrel_control=debug`")
+            .exit(Exit::Usage)
+    })?;
+    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    match config.log.format.as_str() {
+        "json" => lines.json().init(),
+        "text" => lines.init(),
+        other => {
+            let sentence = format!("log.format: `{other}` is not a format");
+            return Err(Failure::new(sentence).hint("write `text` or `json`").exit(Exit::Usage));
+        }
+    }
+    Ok(())
+}
+
+fn record_numbers() -> Result<PrometheusHandle, Failure> {
+    let steps = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0];
+    let recorder = PrometheusBuilder::new()
+        .set_buckets_for_metric(Matcher::Suffix("_seconds".into()), &steps)
+        .and_then(|builder| builder.install_recorder());
+    let handle = recorder.map_err(|error| Failure::new(format!("numbers cannot be recorded: {error}")))?;
+    let upkeep = handle.clone();
+    tokio::spawn(async move {
+        let mut round = tokio::time::interval(Duration::from_secs(5));
+        loop {
+            round.tick().await;
+            upkeep.run_upkeep();
+        }
+    });
+    Ok(handle)
+}
+
+/// The signals that end a server.
+struct Ends {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Ends {
+    fn listen() -> Result<Self, Failure> {
+        let trouble = |error| Failure::new(format!("signals cannot be heard: {error}"));
+        Ok(Ends {
+            terminate: signal(SignalKind::terminate()).map_err(trouble)?,
+            interrupt: signal(SignalKind::interrupt()).map_err(trouble)?,
+        })
+    }
+
+    async fn first(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! The desks: one for each noun. Every verb takes a grant first.
+
+pub(crate) mod audit;
+pub(crate) mod events;
+pub(crate) mod keys;
+pub(crate) mod providers;
+pub(crate) mod sandboxes;
+
+use carrel_model::Grant;
+use carrel_store::{Seen, Tx};
+
+use crate::{Error, Idempotency, secret::hash};
+
+/// Finds out whether a request was made before, and by then what it made.
+pub(crate) async fn see_request(
+    tx: &mut Tx,
+    grant: &Grant,
+    request: Option<Idempotency>,
+    subject: &str,
+) -> Result<Option<String>, Error> {
+    let Some(Idempotency { key, request }) = request else { return Ok(None) };
+    match tx.remember(&grant.key, &key, &hash(&request), subject).await? {
+        Seen::Never => Ok(None),
+        Seen::Before { subject } => Ok(Some(subject)),
+        Seen::Otherwise => {
+            Err(Error::Conflict { why: format!("the Idempotency-Key `{key}` was used for another request") })
+        }
+    }
+}

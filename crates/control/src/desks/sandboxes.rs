@@ -1,0 +1,327 @@
+//! The sandboxes desk: writes what people want. Keepers make it so.
+
+use std::{sync::Arc, time::Duration};
+
+use carrel_model::{
+    Action, AgentId, Authority, Grant, ProviderName, SandboxId, Subject, TaskId, TemplateName,
+    audit::{AuditLine, Outcome},
+    public::{Happening, NewSandbox, SandboxPage, SandboxView},
+    sandbox::{AtEnd, Ended, Isolation, Lifetime, Phase, Sandbox, Spec, Want},
+};
+use carrel_sandbox::Reach;
+use carrel_store::{Filter, Leased, News, Tx};
+
+use super::see_request;
+use crate::{Error, Idempotency, Paging, house::House, registry::Post, secret::new_sandbox_id};
+
+/// Creates, shows and changes sandboxes.
+pub struct SandboxesDesk<'h> {
+    pub(crate) house: &'h Arc<House>,
+}
+
+/// A sandbox that was asked for.
+#[derive(Debug, Clone)]
+pub struct Created {
+    /// As it is now.
+    pub sandbox: Arc<SandboxView>,
+    /// The request was made before; this is what it made then.
+    pub repeated: bool,
+}
+
+/// Which sandboxes are asked for.
+#[derive(Debug, Clone, Default)]
+pub struct SandboxQuery {
+    /// In this phase; everything but `gone` when not given.
+    pub phase: Option<Phase>,
+    /// At this provider.
+    pub provider: Option<ProviderName>,
+    /// From this template.
+    pub template: Option<TemplateName>,
+    /// Of this agent.
+    pub agent: Option<AgentId>,
+    /// Of this task.
+    pub task: Option<TaskId>,
+    /// How much of the list.
+    pub paging: Paging,
+}
+
+/// How a wait ended.
+#[derive(Debug, Clone)]
+pub enum Waited {
+    /// It is where it was waited for.
+    Reached(Arc<SandboxView>),
+    /// It will never be there.
+    Never(Arc<SandboxView>),
+    /// It is not there yet.
+    NotYet(Arc<SandboxView>),
+}
+
+impl SandboxesDesk<'_> {
+    /// Asks for a sandbox. It is born `requested`; the journal tells when it is `ready`.
+    pub async fn create(
+        &self,
+        grant: &Grant,
+        mut new: NewSandbox,
+        idempotency: Option<Idempotency>,
+    ) -> Result<Created, Error> {
+        if new.agent_id.is_none() {
+            new.agent_id = grant.authority.agent().cloned();
+        }
+        let subject = Subject::Sandbox { id: None, agent: new.agent_id.as_ref() };
+        self.house.admit(grant, Action::SandboxCreate, subject).await?;
+        let name = new.provider.clone().unwrap_or_else(|| self.house.settings.defaults.provider.clone());
+        let post = self.house.post(&name)?;
+        let isolation = post.usual_isolation().unwrap_or(Isolation::None);
+        let spec =
+            new.into_spec(&self.house.settings.defaults, isolation).map_err(|fields| Error::Invalid { fields })?;
+        check_fit(&spec, post)?;
+
+        let id = new_sandbox_id();
+        let home = (post.provider.reach() == Reach::Node).then(|| self.house.settings.node.clone());
+        // With a free slot the row is born in our keeper's hands; else any keeper claims it.
+        let slot = self.house.keeper.reserve(&id);
+        let lease = slot.is_some().then(|| self.house.keeper.first_lease(self.house.store.now()));
+        let (grant, lease_to_write, born_id) = (grant.clone(), lease.clone(), id.clone());
+        let written = self
+            .house
+            .store
+            .change(move |tx| {
+                Box::pin(async move {
+                    if let Some(seen) = see_request(tx, &grant, idempotency, born_id.as_str()).await? {
+                        return Ok::<_, Error>(Err(seen));
+                    }
+                    let sandbox = Sandbox::born(born_id, spec, grant.key.clone(), home, tx.now());
+                    tx.insert_sandbox(&sandbox, lease_to_write.as_ref()).await?;
+                    audit(tx, &grant, Action::SandboxCreate, &sandbox.id).await?;
+                    Ok(Ok(sandbox))
+                })
+            })
+            .await?;
+        let sandbox = match written {
+            Ok(sandbox) => sandbox,
+            Err(earlier) => {
+                let id = earlier.parse().map_err(|_| Error::NotFound { what: format!("sandbox {earlier}") })?;
+                return Ok(Created { sandbox: self.look(&id).await?, repeated: true });
+            }
+        };
+        let view = Arc::new(SandboxView::from(&sandbox));
+        if let (Some(slot), Some(lease)) = (slot, lease) {
+            slot.tend(self.house, Leased { sandbox, lease });
+        }
+        Ok(Created { sandbox: view, repeated: false })
+    }
+
+    /// Shows a sandbox.
+    pub async fn get(&self, grant: &Grant, id: &SandboxId) -> Result<Arc<SandboxView>, Error> {
+        let view = self.look(id).await?;
+        let subject = Subject::Sandbox { id: Some(&view.id), agent: view.agent_id.as_ref() };
+        self.house.admit(grant, Action::SandboxRead, subject).await?;
+        Ok(view)
+    }
+
+    /// A page of sandboxes, newest first: those that the grant covers.
+    pub async fn list(&self, grant: &Grant, query: SandboxQuery) -> Result<SandboxPage, Error> {
+        self.house.admit(grant, Action::SandboxRead, Subject::House).await?;
+        let limit = query.paging.limit()?;
+        let mut filter = Filter {
+            phase: query.phase,
+            provider: query.provider,
+            template: query.template,
+            agent: query.agent,
+            task: query.task,
+            id: None,
+            before: query.paging.after()?,
+        };
+        match &grant.authority {
+            Authority::Admin | Authority::Member => {}
+            Authority::Sandbox(me) => filter.id = Some(me.clone()),
+            Authority::Agent(me) => {
+                if filter.agent.as_ref().is_some_and(|other| other != me) {
+                    let subject = Subject::Sandbox { id: None, agent: filter.agent.as_ref() };
+                    self.house.admit(grant, Action::SandboxRead, subject).await?;
+                }
+                filter.agent = Some(me.clone());
+            }
+        }
+        let (mut sandboxes, as_of) = self.house.store.sandboxes().list(&filter, limit + 1).await?;
+        let place = |sandbox: &Sandbox| Paging::place(sandbox.created_at, sandbox.id.as_str());
+        let next = Paging::cut(&mut sandboxes, limit, place);
+        Ok(SandboxPage { items: sandboxes.iter().map(SandboxView::from).collect(), next, as_of })
+    }
+
+    /// Asks for a sandbox to be frozen.
+    pub async fn pause(&self, grant: &Grant, id: &SandboxId) -> Result<Arc<SandboxView>, Error> {
+        self.refuse_without_pausing(id).await?;
+        self.want(grant, id, Action::SandboxPause, |sandbox, _| {
+            sandbox.want = Want::Paused;
+        })
+        .await
+    }
+
+    /// Asks for a frozen sandbox to work again. Its lifetime starts anew.
+    pub async fn resume(&self, grant: &Grant, id: &SandboxId) -> Result<Arc<SandboxView>, Error> {
+        self.refuse_without_pausing(id).await?;
+        self.want(grant, id, Action::SandboxResume, |sandbox, tx| {
+            sandbox.want = Want::Ready;
+            sandbox.extend(sandbox.spec.lifetime, tx.now());
+        })
+        .await
+    }
+
+    /// Starts a sandbox's lifetime anew.
+    pub async fn set_timeout(
+        &self,
+        grant: &Grant,
+        id: &SandboxId,
+        lifetime: Lifetime,
+    ) -> Result<Arc<SandboxView>, Error> {
+        self.want(grant, id, Action::SandboxTimeout, move |sandbox, tx| sandbox.extend(lifetime, tx.now())).await
+    }
+
+    /// Asks for a sandbox to end. Asking again changes nothing.
+    pub async fn destroy(&self, grant: &Grant, id: &SandboxId) -> Result<Arc<SandboxView>, Error> {
+        let name = grant.name.clone();
+        let by = grant.key.to_string();
+        let ended = self.want(grant, id, Action::SandboxDestroy, move |sandbox, tx| {
+            sandbox.want = Want::Gone;
+            sandbox.ended = Some(Ended { by, why: format!("It was destroyed with the key `{name}`."), at: tx.now() });
+        });
+        match ended.await {
+            Err(Error::Conflict { .. }) => self.look(id).await,
+            other => other,
+        }
+    }
+
+    /// Waits until a sandbox is in a phase, follows the journal on the caller's behalf.
+    pub async fn wait(&self, grant: &Grant, id: &SandboxId, phase: Phase, most: Duration) -> Result<Waited, Error> {
+        let journal = self.house.store.journal();
+        // Listens before it looks, so that nothing falls in between.
+        let mut follower = journal.follow(journal.head());
+        let mut view = self.get(grant, id).await?;
+        let mut draining = self.house.draining();
+        let end = tokio::time::sleep(most);
+        tokio::pin!(end);
+        loop {
+            if view.phase == phase {
+                return Ok(Waited::Reached(view));
+            }
+            if will_never_be(&view, phase) {
+                return Ok(Waited::Never(view));
+            }
+            let news = tokio::select! {
+                news = follower.next() => news?,
+                () = &mut end => return Ok(Waited::NotYet(view)),
+                // A server that is about to end keeps its promise for a moment, not for minutes.
+                () = drained(&mut draining) => return Ok(Waited::NotYet(view)),
+            };
+            match news {
+                News::Reset(_) => view = self.look(id).await?,
+                News::Entries(entries) => {
+                    for written in entries {
+                        match &written.entry().happening {
+                            // Stops at the phase, even when the sandbox has already moved on.
+                            Happening::Sandbox { sandbox } if sandbox.id == *id && view.phase != phase => {
+                                view = Arc::new((**sandbox).clone());
+                            }
+                            _ => {}
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// The sandbox as it now is, whoever asks.
+    async fn look(&self, id: &SandboxId) -> Result<Arc<SandboxView>, Error> {
+        let journal = self.house.store.journal();
+        if !journal.is_deaf()
+            && let Some(view) = self.house.shelf.look(&journal, id)
+        {
+            return Ok(view);
+        }
+        let sandbox = self.house.store.sandboxes().find(id).await?.ok_or_else(|| Error::no_sandbox(id))?;
+        let view = Arc::new(SandboxView::from(&sandbox));
+        self.house.shelf.put(Arc::clone(&view));
+        Ok(view)
+    }
+
+    async fn refuse_without_pausing(&self, id: &SandboxId) -> Result<(), Error> {
+        let provider = self.look(id).await?.provider.clone();
+        match self.house.providers.get(&provider) {
+            Some(post) if post.provider.pausing().is_some() => Ok(()),
+            _ => Err(Error::Conflict { why: format!("the provider `{provider}` cannot pause sandboxes") }),
+        }
+    }
+
+    /// Changes what is wanted of a sandbox, unless it is over.
+    async fn want(
+        &self,
+        grant: &Grant,
+        id: &SandboxId,
+        action: Action,
+        edit: impl FnOnce(&mut Sandbox, &Tx) + Send + 'static,
+    ) -> Result<Arc<SandboxView>, Error> {
+        let view = self.look(id).await?;
+        let subject = Subject::Sandbox { id: Some(id), agent: view.agent_id.as_ref() };
+        self.house.admit(grant, action, subject).await?;
+        let (id, grant) = (id.clone(), grant.clone());
+        let change = self.house.store.change(move |tx| {
+            Box::pin(async move {
+                let (mut sandbox, lease) = tx.lock_sandbox(&id).await?.ok_or_else(|| Error::no_sandbox(&id))?;
+                let over = sandbox.want == Want::Gone || sandbox.phase.is_over();
+                if over || (sandbox.phase == Phase::Failed && action != Action::SandboxDestroy) {
+                    let state = if over { "ending or gone" } else { "failed" };
+                    return Err(Error::Conflict { why: format!("sandbox {id} is {state} and cannot change any more") });
+                }
+                edit(&mut sandbox, tx);
+                // What people want now should not wait for an old mishap.
+                sandbox.next_attempt_at = None;
+                tx.update_sandbox(&mut sandbox, lease.as_ref()).await?;
+                audit(tx, &grant, action, &sandbox.id).await?;
+                Ok(Arc::new(SandboxView::from(&sandbox)))
+            })
+        });
+        change.await
+    }
+}
+
+/// Refuses what the provider said it does not offer.
+fn check_fit(spec: &Spec, post: &Post) -> Result<(), Error> {
+    let Some(fitness) = post.fitness() else { return Ok(()) };
+    if !fitness.isolation.contains(&spec.isolation) {
+        let offered: Vec<_> = fitness.isolation.iter().filter_map(|level| serde_json::to_string(level).ok()).collect();
+        let detail = format!("the provider `{}` offers: {}", post.name, offered.join(", ").replace('"', "`"));
+        return Err(Error::field("isolation", detail));
+    }
+    if !fitness.templates.contains(&spec.template) {
+        let known: Vec<_> = fitness.templates.iter().map(|name| format!("`{name}`")).collect();
+        let detail = format!("there is no template `{}`; there are: {}", spec.template, known.join(", "));
+        return Err(Error::field("template", detail));
+    }
+    if spec.at_end == AtEnd::Pause && post.provider.pausing().is_none() {
+        return Err(Error::field("auto_pause", format!("the provider `{}` cannot pause sandboxes", post.name)));
+    }
+    Ok(())
+}
+
+/// Whether a sandbox in this state cannot come to a phase any more.
+fn will_never_be(view: &SandboxView, phase: Phase) -> bool {
+    match view.phase {
+        Phase::Gone => true,
+        Phase::Closing => phase != Phase::Gone,
+        Phase::Failed => !(view.want == Want::Gone && matches!(phase, Phase::Closing | Phase::Gone)),
+        Phase::Requested | Phase::Preparing | Phase::Ready | Phase::Paused => false,
+    }
+}
+
+async fn drained(draining: &mut tokio::sync::watch::Receiver<bool>) {
+    /// How long a wait may go on when the server drains.
+    const GRACE: Duration = Duration::from_secs(5);
+    let _ = draining.wait_for(|draining| *draining).await;
+    tokio::time::sleep(GRACE).await;
+}
+
+async fn audit(tx: &mut Tx, grant: &Grant, action: Action, id: &SandboxId) -> Result<(), Error> {
+    let line = AuditLine::by(grant, action.word(), Some(id.to_string()), Outcome::Done, tx.now());
+    Ok(tx.audit(&line).await?)
+}

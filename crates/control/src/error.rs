@@ -1,0 +1,86 @@
+//! What a desk can answer instead of doing what was asked.
+
+use carrel_model::{Denied, public::FieldProblem, sandbox::OutOfOrder};
+use carrel_store::StoreError;
+use jiff::SignedDuration;
+
+/// Why a desk did not do it. Few kinds: each door translates them in one `match`.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// There is no such thing.
+    #[error("there is no {what}")]
+    NotFound {
+        /// A noun and its name.
+        what: String,
+    },
+    /// It is not in a state for that.
+    #[error("{why}")]
+    Conflict {
+        /// A sentence.
+        why: String,
+    },
+    /// The request asks for what cannot be.
+    #[error("{}", sentence(.fields))]
+    Invalid {
+        /// What is wrong, field by field.
+        fields: Vec<FieldProblem>,
+    },
+    /// The grant does not cover it.
+    #[error(transparent)]
+    Denied(#[from] Denied),
+    /// Too much at once.
+    #[error("{why}")]
+    Limited {
+        /// A sentence.
+        why: String,
+        /// When to come back.
+        retry_after: SignedDuration,
+    },
+    /// Not now.
+    #[error("{why}")]
+    Unavailable {
+        /// A sentence.
+        why: String,
+        /// What is behind it.
+        #[source]
+        source: Option<StoreError>,
+    },
+    /// A fault of ours.
+    #[error("something in the house is broken")]
+    Internal(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl Error {
+    /// One field that is wrong.
+    pub fn field(field: &str, detail: impl Into<String>) -> Error {
+        Error::Invalid { fields: vec![FieldProblem { field: field.into(), detail: detail.into() }] }
+    }
+
+    /// There is no sandbox with this id.
+    pub(crate) fn no_sandbox(id: &carrel_model::SandboxId) -> Error {
+        Error::NotFound { what: format!("sandbox {id}") }
+    }
+}
+
+fn sentence(fields: &[FieldProblem]) -> String {
+    let complaints: Vec<_> = fields.iter().map(|problem| format!("{}: {}", problem.field, problem.detail)).collect();
+    complaints.join("; ")
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        if error.is_passing() {
+            return Error::Unavailable {
+                why: "the database does not answer at the moment".into(),
+                source: Some(error),
+            };
+        }
+        Error::Internal(Box::new(error))
+    }
+}
+
+impl From<OutOfOrder> for Error {
+    fn from(error: OutOfOrder) -> Self {
+        Error::Internal(Box::new(error))
+    }
+}

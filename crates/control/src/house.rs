@@ -1,0 +1,187 @@
+//! The house opened: what every desk and keeper has in common.
+
+use std::{future::Future, sync::Arc};
+
+use carrel_model::{
+    Action, Grant, ProviderName, Subject,
+    audit::{AuditLine, Outcome},
+    public::{Readiness, ReadinessView},
+};
+use carrel_sandbox::Provider;
+use carrel_store::Store;
+use tokio::sync::watch;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::{
+    AuditDesk, Error, EventsDesk, KeysDesk, ProvidersDesk, SandboxesDesk, Settings,
+    desks::keys::Doorman,
+    keeper::Keeper,
+    registry::{Post, Registry},
+    shelf::Shelf,
+    sweep,
+};
+
+/// The study. Clones share it.
+#[derive(Clone)]
+pub struct Control {
+    pub(crate) house: Arc<House>,
+}
+
+pub(crate) struct House {
+    pub(crate) store: Store,
+    pub(crate) settings: Settings,
+    pub(crate) providers: Registry,
+    pub(crate) keeper: Keeper,
+    pub(crate) shelf: Shelf,
+    pub(crate) doorman: Doorman,
+    draining: watch::Sender<bool>,
+    stop: CancellationToken,
+    tasks: TaskTracker,
+}
+
+/// A request that may be repeated without being done twice.
+#[derive(Debug, Clone)]
+pub struct Idempotency {
+    /// What the caller named it.
+    pub key: String,
+    /// Everything the request asks for, as text.
+    pub request: String,
+}
+
+impl Control {
+    /// Opens the house: takes up what an earlier life left, then sets the keepers walking.
+    pub async fn open(
+        store: Store,
+        providers: impl IntoIterator<Item = (ProviderName, Arc<dyn Provider>)>,
+        settings: Settings,
+    ) -> Result<Control, Error> {
+        let rules = settings.patience.breaker;
+        let post = |(name, provider): (ProviderName, _)| (name.clone(), Arc::new(Post::new(name, provider, rules)));
+        let providers: Registry = providers.into_iter().map(post).collect();
+        for post in providers.values() {
+            post.probe().await;
+        }
+        let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
+        let house = Arc::new(House {
+            keeper: Keeper::new(&settings, tasks.clone(), stop.clone()),
+            store,
+            settings,
+            providers,
+            shelf: Shelf::default(),
+            doorman: Doorman::default(),
+            draining: watch::Sender::new(false),
+            stop,
+            tasks,
+        });
+        house.keeper.take_up_former_lives(&house).await?;
+        house.go_on("keeper", crate::keeper::walk);
+        house.go_on("heartbeat", crate::keeper::heartbeat);
+        house.go_on("sweep", sweep::walk);
+        house.go_on("doorman", crate::desks::keys::watch_keys);
+        Ok(Control { house })
+    }
+
+    /// The sandboxes desk.
+    pub fn sandboxes(&self) -> SandboxesDesk<'_> {
+        SandboxesDesk { house: &self.house }
+    }
+
+    /// The keys desk.
+    pub fn keys(&self) -> KeysDesk<'_> {
+        KeysDesk { house: &self.house }
+    }
+
+    /// The events desk.
+    pub fn events(&self) -> EventsDesk<'_> {
+        EventsDesk { house: &self.house }
+    }
+
+    /// The audit desk.
+    pub fn audit(&self) -> AuditDesk<'_> {
+        AuditDesk { house: &self.house }
+    }
+
+    /// The providers desk.
+    pub fn providers(&self) -> ProvidersDesk<'_> {
+        ProvidersDesk { house: &self.house }
+    }
+
+    /// Whether the house can work, for whoever watches over it. Takes no grant: it tells nothing of anybody's work.
+    pub async fn readiness(&self) -> ReadinessView {
+        let database = match self.house.store.ping().await {
+            Ok(()) => "ok".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        let providers: Vec<_> = self.house.providers.values().map(|post| post.view()).collect();
+        let closed = |view: &&_| is_closed(view);
+        let status = match providers.iter().filter(closed).count() {
+            _ if *self.house.draining.borrow() => Readiness::Draining,
+            _ if database != "ok" => Readiness::Unavailable,
+            working if working == providers.len() => Readiness::Ready,
+            0 => Readiness::Unavailable,
+            _ => Readiness::Degraded,
+        };
+        ReadinessView { status, database, providers }
+    }
+
+    /// Tells everybody that the end is near: readers are asked to come back, readiness says so.
+    pub fn drain(&self) {
+        self.house.draining.send_replace(true);
+    }
+
+    /// Becomes true when the house drains.
+    pub fn draining(&self) -> watch::Receiver<bool> {
+        self.house.draining.subscribe()
+    }
+
+    /// Lets the steps in flight end and stops the keepers. What was not finished is taken up at the next start.
+    pub async fn close(self) {
+        self.drain();
+        self.house.stop.cancel();
+        self.house.tasks.close();
+        self.house.tasks.wait().await;
+        self.house.doorman.flush(&self.house.store).await;
+    }
+}
+
+fn is_closed(view: &carrel_model::public::ProviderView) -> bool {
+    view.breaker.state == carrel_model::public::BreakerState::Closed
+}
+
+impl House {
+    pub(crate) fn draining(&self) -> watch::Receiver<bool> {
+        self.draining.subscribe()
+    }
+
+    fn go_on<F>(self: &Arc<Self>, name: &'static str, walk: fn(Arc<House>) -> F)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let (stop, walk) = (self.stop.clone(), walk(Arc::clone(self)));
+        self.tasks.spawn(async move {
+            if stop.run_until_cancelled(walk).await.is_some() {
+                tracing::error!(name, "a walk ended that should never end");
+            }
+        });
+    }
+
+    /// Lets a grant pass, or writes down that it was refused.
+    pub(crate) async fn admit(&self, grant: &Grant, action: Action, subject: Subject<'_>) -> Result<(), Error> {
+        let Err(denied) = grant.covers(action, subject) else { return Ok(()) };
+        let name = match subject {
+            Subject::House => None,
+            Subject::Sandbox { id, .. } => id.map(|id| id.to_string()),
+            Subject::Key(id) => Some(id.to_string()),
+        };
+        let line = AuditLine::by(grant, action.word(), name, Outcome::Denied, self.store.now());
+        self.store.write_audit(&line.with_detail(denied.to_string())).await?;
+        Err(denied.into())
+    }
+
+    pub(crate) fn post(&self, name: &ProviderName) -> Result<&Arc<Post>, Error> {
+        self.providers.get(name).ok_or_else(|| {
+            let names: Vec<_> = self.providers.keys().map(|name| format!("`{name}`")).collect();
+            Error::field("provider", format!("there is no provider `{name}`; there are: {}", names.join(", ")))
+        })
+    }
+}

@@ -1,0 +1,528 @@
+//! The keeper of sandboxes: looks at a row, takes one step, records the fact.
+//!
+//! One owner at a time per row, by a lease in the row. Restart, retry and first try are the same path. The keeper is a
+//! reader of the journal: an entry that shows something undone makes it look for rows that are due.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use backon::{BackoffBuilder, ExponentialBuilder};
+use carrel_model::{
+    SandboxId, Timestamp,
+    breaker::Admission,
+    public::{Happening, SandboxView},
+    sandbox::{Ended, Fact, Sandbox, Step, Want},
+};
+use carrel_sandbox::ProviderError;
+use carrel_store::{Lease, Leased, News, StoreError};
+use jiff::SignedDuration;
+use tokio::{
+    sync::{Notify, OwnedSemaphorePermit, Semaphore},
+    time::Instant,
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::{Error, Settings, house::House, registry::Post};
+
+/// A step that takes longer than this is told as begun; a quicker one is told in one breath when it is done.
+const A_MOMENT: Duration = Duration::from_millis(20);
+/// How many rows are claimed at once.
+const CLAIM: u32 = 32;
+
+pub(crate) struct Keeper {
+    /// Sets this life of this node apart from all others.
+    owner: String,
+    lease: Duration,
+    slots: Arc<Semaphore>,
+    hands: Arc<Hands>,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+}
+
+/// What is in hand at the moment.
+#[derive(Default)]
+struct Hands {
+    /// The rows; the bell tells a step that its sandbox is no longer wanted.
+    rows: Mutex<HashMap<SandboxId, Arc<Notify>>>,
+    /// Rung when a slot is free again.
+    freed: Notify,
+}
+
+/// Room for one row.
+pub(crate) struct Slot {
+    id: SandboxId,
+    unwanted: Arc<Notify>,
+    hands: Arc<Hands>,
+    room: Option<OwnedSemaphorePermit>,
+}
+
+/// How a step ended, as far as the row is concerned.
+enum Outcome {
+    Done,
+    /// It is no longer wanted: look again.
+    CalledOff,
+    Failed(ProviderError),
+}
+
+impl Keeper {
+    pub(crate) fn new(settings: &Settings, tasks: TaskTracker, stop: CancellationToken) -> Self {
+        Keeper {
+            owner: format!("{}:{}", settings.node, crate::secret::new_life()),
+            lease: settings.patience.lease,
+            slots: Arc::new(Semaphore::new(settings.steps_at_once)),
+            hands: Arc::default(),
+            tasks,
+            stop,
+        }
+    }
+
+    /// The process died with rows in hand: they are free again at once, not when their leases run out.
+    pub(crate) async fn take_up_former_lives(&self, house: &House) -> Result<(), Error> {
+        let abandoned = house.store.sandboxes().abandon(&house.settings.node).await?;
+        if abandoned > 0 {
+            tracing::info!(abandoned, "an earlier life of this node left rows in hand; taking them up");
+        }
+        Ok(())
+    }
+
+    /// Makes room for one row, unless there is none or the house is closing.
+    pub(crate) fn reserve(&self, id: &SandboxId) -> Option<Slot> {
+        if self.stop.is_cancelled() {
+            return None;
+        }
+        let room = Arc::clone(&self.slots).try_acquire_owned().ok()?;
+        let unwanted = Arc::new(Notify::new());
+        self.hands.rows().insert(id.clone(), Arc::clone(&unwanted));
+        Some(Slot { id: id.clone(), unwanted, hands: Arc::clone(&self.hands), room: Some(room) })
+    }
+
+    /// The lease a row is born with.
+    pub(crate) fn first_lease(&self, now: Timestamp) -> Lease {
+        Lease { owner: self.owner.clone(), token: 1, until: self.lease_end(now) }
+    }
+
+    pub(crate) fn owner(&self) -> &str {
+        &self.owner
+    }
+
+    pub(crate) fn lease_end(&self, now: Timestamp) -> Timestamp {
+        now + SignedDuration::try_from(self.lease).unwrap_or(SignedDuration::from_secs(15))
+    }
+}
+
+impl Hands {
+    fn rows(&self) -> std::sync::MutexGuard<'_, HashMap<SandboxId, Arc<Notify>>> {
+        self.rows.lock().expect("nobody panics while holding the list")
+    }
+}
+
+impl Slot {
+    /// Tends a row until it rests, in its own task.
+    pub(crate) fn tend(self, house: &Arc<House>, leased: Leased) {
+        let house = Arc::clone(house);
+        house.keeper.tasks.clone().spawn(async move {
+            let id = leased.sandbox.id.clone();
+            match tend(&house, leased, &self.unwanted).await {
+                Ok(()) => {}
+                Err(Error::Internal(error)) if is_lost_lease(&*error) => {
+                    tracing::info!(sandbox = %id, "somebody else has taken this sandbox over");
+                }
+                // The lease runs out, and somebody tries again.
+                Err(error) => {
+                    tracing::warn!(sandbox = %id, error = &error as &dyn std::error::Error, "a step was not recorded")
+                }
+            }
+            drop(self);
+        });
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        let mut rows = self.hands.rows();
+        // The row may already be in another slot of ours.
+        if rows.get(&self.id).is_some_and(|held| Arc::ptr_eq(held, &self.unwanted)) {
+            rows.remove(&self.id);
+        }
+        drop(rows);
+        drop(self.room.take());
+        self.hands.freed.notify_one();
+    }
+}
+
+/// Walks until the house closes: hears the journal, minds the clock, takes what is due.
+pub(crate) async fn walk(house: Arc<House>) {
+    let journal = house.store.journal();
+    let mut follower = journal.follow(journal.head());
+    let mut wake = Instant::now();
+    let mut no_room = false;
+    loop {
+        tokio::select! {
+            news = follower.next() => match news {
+                Ok(News::Entries(entries)) => {
+                    for written in entries {
+                        if let Happening::Sandbox { sandbox } = &written.entry().happening {
+                            wake = wake.min(hear(&house, sandbox));
+                        }
+                    }
+                }
+                Ok(News::Reset(_)) => wake = Instant::now(),
+                Err(error) => wake = wake.min(trouble(&error)),
+            },
+            () = house.keeper.hands.freed.notified(), if no_room => (no_room, wake) = (false, Instant::now()),
+            () = tokio::time::sleep_until(wake), if !no_room => match take_what_is_due(&house).await {
+                Ok(Some(next)) => wake = next,
+                Ok(None) => no_room = true,
+                Err(error) => wake = trouble(&error),
+            },
+        }
+    }
+}
+
+/// Prolongs the leases in hand, and keeps the clock in step with the database's.
+pub(crate) async fn heartbeat(house: Arc<House>) {
+    let mut beat = tokio::time::interval(house.keeper.lease / 3);
+    beat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        beat.tick().await;
+        let until = house.keeper.lease_end(house.store.now());
+        let renewed = async {
+            house.store.compare_clocks().await?;
+            house.store.sandboxes().renew(&house.keeper.owner, until).await
+        };
+        if let Err(error) = renewed.await {
+            tracing::warn!(error = &error as &dyn std::error::Error, "the heartbeat failed; trying again");
+        }
+    }
+}
+
+fn trouble(error: &StoreError) -> Instant {
+    tracing::warn!(error = error as &dyn std::error::Error, "the keeper cannot reach the database; trying again");
+    Instant::now() + Duration::from_secs(1)
+}
+
+/// Says when a sandbox that was heard of wants to be looked at.
+fn hear(house: &House, sandbox: &SandboxView) -> Instant {
+    if let Some(unwanted) = house.keeper.hands.rows().get(&sandbox.id) {
+        if sandbox.want == Want::Gone && !sandbox.phase.is_over() {
+            unwanted.notify_one();
+        }
+        return far_away();
+    }
+    let undone = sandbox.phase.step_towards(sandbox.want).is_some();
+    let due = if undone { sandbox.next_attempt_at.or(Some(Timestamp::MIN)) } else { sandbox.expires_at };
+    due.map_or_else(far_away, |due| instant_of(house, due))
+}
+
+fn instant_of(house: &House, due: Timestamp) -> Instant {
+    let left = Duration::try_from(due.duration_since(house.store.now())).unwrap_or_default();
+    Instant::now() + left.min(house.settings.patience.sweep)
+}
+
+fn far_away() -> Instant {
+    Instant::now() + Duration::from_secs(3600)
+}
+
+/// Claims rows and tends them, as many as there is room for. Says when to look again; nothing when there is no room.
+async fn take_what_is_due(house: &Arc<House>) -> Result<Option<Instant>, StoreError> {
+    let keeper = &house.keeper;
+    loop {
+        let room = u32::try_from(keeper.slots.available_permits()).unwrap_or(CLAIM).min(CLAIM);
+        if room == 0 {
+            return Ok(None);
+        }
+        let until = keeper.lease_end(house.store.now());
+        let claimed = house.store.sandboxes().claim(&keeper.owner, &house.settings.node, until, room).await?;
+        let full = claimed.len() == room as usize;
+        for leased in claimed {
+            match keeper.reserve(&leased.sandbox.id) {
+                Some(slot) => slot.tend(house, leased),
+                // A request took the last slot in between: give the row back for the next round.
+                None => release(house, &leased).await.unwrap_or_else(|error| {
+                    trouble(&error);
+                }),
+            }
+        }
+        if !full {
+            break;
+        }
+    }
+    let next = house.store.sandboxes().next_due(&house.settings.node).await?;
+    // Not at once: what is due now is in somebody's hand, or has just been given back.
+    let soon = Instant::now() + Duration::from_millis(20);
+    Ok(Some(next.map_or_else(far_away, |due| instant_of(house, due).max(soon))))
+}
+
+/// Takes steps until the sandbox rests, waits, or is somebody else's.
+async fn tend(house: &House, mut leased: Leased, unwanted: &Notify) -> Result<(), Error> {
+    loop {
+        let now = house.store.now();
+        let sandbox = &leased.sandbox;
+        let waits = sandbox.next_attempt_at.is_some_and(|next| next > now);
+        let Some(step) = sandbox.step_at(now).filter(|_| !waits && !house.keeper.stop.is_cancelled()) else {
+            return Ok(release(house, &leased).await?);
+        };
+        let Some(post) = house.providers.get(&sandbox.spec.provider) else {
+            let why = format!("This server has no provider `{}`.", sandbox.spec.provider);
+            return postpone(house, &leased, now + SignedDuration::from_secs(60), why).await;
+        };
+        if let Admission::Wait(until) = post.admit(now) {
+            let error = post.last_error().unwrap_or_default();
+            let why = format!("The provider `{}` is left alone for a moment: {error}", post.name);
+            return postpone(house, &leased, until, why).await;
+        }
+        let began = Instant::now();
+        let outcome = take_step(house, post, step, &leased, unwanted).await?;
+        note_step(step, &outcome, began.elapsed());
+        let going_on = match outcome {
+            Outcome::Done => {
+                report(house, post, Ok(())).await;
+                record(house, &leased, Fact::Done(step), None).await?
+            }
+            Outcome::CalledOff => Some(reread(house, &leased).await?),
+            Outcome::Failed(error) => mend(house, post, step, &leased, error).await?,
+        };
+        match going_on {
+            Some(next) => leased = next,
+            None => return Ok(()),
+        }
+    }
+}
+
+/// Asks the provider, tells of a beginning that takes a while, and stops when the sandbox is no longer wanted.
+async fn take_step(
+    house: &House,
+    post: &Post,
+    step: Step,
+    leased: &Leased,
+    unwanted: &Notify,
+) -> Result<Outcome, Error> {
+    let asked = tokio::time::timeout(house.settings.patience.step, ask(post, step, &leased.sandbox));
+    tokio::pin!(asked);
+    let a_moment = tokio::time::sleep(A_MOMENT);
+    tokio::pin!(a_moment);
+    let mut told = false;
+    loop {
+        tokio::select! {
+            biased;
+            answer = &mut asked => {
+                let took_too_long = || ProviderError::Unavailable {
+                    why: format!("{} took longer than {:?}", step.word(), house.settings.patience.step),
+                };
+                return Ok(match answer.unwrap_or_else(|_| Err(took_too_long())) {
+                    Ok(()) => Outcome::Done,
+                    Err(error) => Outcome::Failed(error),
+                });
+            }
+            () = unwanted.notified(), if step != Step::Destroy => return Ok(Outcome::CalledOff),
+            () = &mut a_moment, if !told => {
+                told = true;
+                if matches!(step, Step::Create | Step::Destroy) {
+                    record(house, leased, Fact::Began(step), None).await?;
+                }
+            }
+        }
+    }
+}
+
+async fn ask(post: &Post, step: Step, sandbox: &Sandbox) -> Result<(), ProviderError> {
+    let provider = &post.provider;
+    let pausing = || {
+        let why = format!("the provider `{}` cannot pause sandboxes", post.name);
+        provider.pausing().ok_or(ProviderError::Unfit { why })
+    };
+    match step {
+        Step::Create => provider.create(&sandbox.id, &sandbox.spec).await,
+        Step::Destroy => provider.destroy(&sandbox.id).await,
+        Step::Pause => pausing()?.pause(&sandbox.id).await,
+        Step::Resume => pausing()?.resume(&sandbox.id).await,
+    }
+}
+
+/// What follows a failure: another try later, or the end.
+async fn mend(
+    house: &House,
+    post: &Post,
+    step: Step,
+    leased: &Leased,
+    error: ProviderError,
+) -> Result<Option<Leased>, Error> {
+    if let ProviderError::Unavailable { why } = &error {
+        report(house, post, Err(why.clone())).await;
+    }
+    let patience = &house.settings.patience;
+    let attempts = leased.sandbox.attempts + 1;
+    let hopeless = match (&error, step) {
+        // Nothing is left to come back to.
+        (ProviderError::Lost, Step::Pause | Step::Resume) => true,
+        // Taking down is never given up, and a sandbox that works is not broken because it could not be frozen.
+        (_, Step::Destroy | Step::Pause) => false,
+        (ProviderError::Unfit { .. } | ProviderError::Lost, _) => true,
+        (ProviderError::Unavailable { .. }, _) => attempts >= patience.tries,
+    };
+    if hopeless {
+        // What was half made goes; if that fails too, the sweep finds it.
+        if let Err(error) = post.provider.destroy(&leased.sandbox.id).await {
+            tracing::warn!(sandbox = %leased.sandbox.id, %error, "a failed sandbox is left to the sweep");
+        }
+        let why = format!("It could not {}: {error}.", step.word());
+        return record(house, leased, Fact::Broke, Some(why)).await;
+    }
+    let pause = backoff(patience.first_retry, patience.longest_retry, attempts);
+    let next = house.store.now() + SignedDuration::try_from(pause).unwrap_or(SignedDuration::from_secs(60));
+    let why = format!("It could not {} yet: {error}.", step.word());
+    edit(house, leased, move |sandbox, _| {
+        sandbox.attempts = attempts;
+        sandbox.next_attempt_at = Some(next);
+        sandbox.note = Some(why);
+        Ok(Next::GiveBack)
+    })
+    .await
+}
+
+/// Twice as long each time, up to a limit, and never the same for two that failed together.
+fn backoff(first: Duration, longest: Duration, attempts: u32) -> Duration {
+    let pauses =
+        ExponentialBuilder::new().with_min_delay(first).with_max_delay(longest).without_max_times().with_jitter();
+    pauses.build().nth(attempts.saturating_sub(1) as usize).unwrap_or(longest).min(longest)
+}
+
+/// Records a fact. Gives the sandbox back when nothing is left to do.
+pub(crate) async fn record(
+    house: &House,
+    leased: &Leased,
+    fact: Fact,
+    note: Option<String>,
+) -> Result<Option<Leased>, Error> {
+    edit(house, leased, move |sandbox, now| {
+        sandbox.phase = sandbox.phase.after(fact)?;
+        sandbox.note = note;
+        match fact {
+            Fact::Began(Step::Destroy) | Fact::Done(Step::Destroy) if sandbox.ended.is_none() => {
+                let why = format!("Its lifetime of {} s had passed.", sandbox.spec.lifetime);
+                sandbox.ended = Some(Ended { by: "lifetime".into(), why, at: now });
+            }
+            Fact::Done(Step::Create) => sandbox.ready_at = Some(now),
+            _ => {}
+        }
+        if !matches!(fact, Fact::Began(_)) {
+            sandbox.attempts = 0;
+            sandbox.next_attempt_at = None;
+        }
+        Ok(Next::GoOn)
+    })
+    .await
+}
+
+enum Next {
+    /// Keep the row if a step is left to do.
+    GoOn,
+    /// Give it back.
+    GiveBack,
+}
+
+async fn edit(
+    house: &House,
+    leased: &Leased,
+    change: impl FnOnce(&mut Sandbox, Timestamp) -> Result<Next, Error> + Send + 'static,
+) -> Result<Option<Leased>, Error> {
+    let (id, lease) = (leased.sandbox.id.clone(), leased.lease.clone());
+    let until = house.keeper.lease_end(house.store.now());
+    let written = house.store.change(move |tx| {
+        Box::pin(async move {
+            let mut sandbox = tx.lock_leased(&id, &lease).await?;
+            let next = change(&mut sandbox, tx.now())?;
+            let lease = Lease { until, ..lease };
+            let keep = matches!(next, Next::GoOn) && sandbox.step_at(tx.now()).is_some();
+            tx.update_sandbox(&mut sandbox, keep.then_some(&lease)).await?;
+            Ok::<_, Error>(keep.then_some(Leased { sandbox, lease }))
+        })
+    });
+    written.await
+}
+
+async fn postpone(house: &House, leased: &Leased, until: Timestamp, why: String) -> Result<(), Error> {
+    let postponed = edit(house, leased, move |sandbox, _| {
+        sandbox.next_attempt_at = Some(until);
+        sandbox.note = Some(why);
+        Ok(Next::GiveBack)
+    });
+    postponed.await.map(drop)
+}
+
+async fn reread(house: &House, leased: &Leased) -> Result<Leased, Error> {
+    let (id, lease) = (leased.sandbox.id.clone(), leased.lease.clone());
+    let read = house.store.change(move |tx| {
+        Box::pin(async move {
+            let sandbox = tx.lock_leased(&id, &lease).await?;
+            Ok::<_, Error>(Leased { sandbox, lease })
+        })
+    });
+    read.await
+}
+
+/// Gives a row back without a change worth telling.
+pub(crate) async fn release(house: &House, leased: &Leased) -> Result<(), StoreError> {
+    let (id, lease) = (leased.sandbox.id.clone(), leased.lease.clone());
+    let released = house.store.change(move |tx| {
+        Box::pin(async move {
+            let sandbox = tx.lock_leased(&id, &lease).await?;
+            tx.release_sandbox(&sandbox).await
+        })
+    });
+    released.await
+}
+
+/// Tells the breaker how a call went, and everybody when it changed its stand.
+async fn report(house: &House, post: &Post, outcome: Result<(), String>) {
+    if !post.report(outcome, house.store.now()) {
+        return;
+    }
+    let view = post.view();
+    tracing::warn!(provider = %post.name, breaker = ?view.breaker.state, error = view.breaker.last_error, "a breaker changed");
+    metrics::gauge!("carrel_breaker_open", "provider" => post.name.to_string()).set(if post.last_error().is_some() {
+        1.0
+    } else {
+        0.0
+    });
+    let told = house.store.change(move |tx| {
+        tx.tell(Happening::Provider { provider: view });
+        Box::pin(async { Ok::<_, StoreError>(()) })
+    });
+    if let Err(error) = told.await {
+        tracing::warn!(error = &error as &dyn std::error::Error, "cannot tell of a breaker");
+    }
+}
+
+fn note_step(step: Step, outcome: &Outcome, took: Duration) {
+    let word = match outcome {
+        Outcome::Done => "done",
+        Outcome::CalledOff => "called_off",
+        Outcome::Failed(_) => "failed",
+    };
+    metrics::counter!("carrel_sandbox_steps_total", "step" => step.word(), "outcome" => word).increment(1);
+    metrics::histogram!("carrel_sandbox_step_seconds", "step" => step.word()).record(took.as_secs_f64());
+}
+
+fn is_lost_lease(error: &(dyn std::error::Error + 'static)) -> bool {
+    matches!(error.downcast_ref(), Some(StoreError::LeaseLost { .. }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_to_a_limit_and_differ() {
+        let (first, longest) = (Duration::from_millis(100), Duration::from_secs(10));
+        let pauses: Vec<_> = (1..=40).map(|attempt| backoff(first, longest, attempt)).collect();
+        assert!(pauses[0] >= first && pauses[0] <= first * 3, "{:?}", pauses[0]);
+        assert!(pauses.iter().all(|pause| *pause <= longest));
+        assert!(pauses[30] > longest / 2);
+        let same: std::collections::HashSet<_> = (0..20).map(|_| backoff(first, longest, 3)).collect();
+        assert!(same.len() > 1, "no jitter");
+    }
+}

@@ -1,0 +1,59 @@
+//! Pages of lists: how many, and from where on.
+
+use std::str::FromStr;
+
+use carrel_model::Timestamp;
+
+use crate::Error;
+
+/// How much of a list is asked for.
+#[derive(Debug, Clone, Default)]
+pub struct Paging {
+    /// At most so many items; a usual number when not given.
+    pub limit: Option<u32>,
+    /// The `next` of the page before.
+    pub cursor: Option<String>,
+}
+
+impl Paging {
+    /// The most items on one page.
+    pub const MOST: u32 = 1000;
+
+    pub(crate) fn limit(&self) -> Result<u32, Error> {
+        match self.limit.unwrap_or(100) {
+            limit @ 1..=Self::MOST => Ok(limit),
+            _ => Err(Error::field("limit", format!("expected a whole number from 1 to {}", Self::MOST))),
+        }
+    }
+
+    /// The place after which the page begins: a time and a name.
+    pub(crate) fn after<Id: FromStr>(&self) -> Result<Option<(Timestamp, Id)>, Error> {
+        let read = |text: &String| {
+            let (at, id) = text.split_once('.')?;
+            Some((Timestamp::from_microsecond(at.parse().ok()?).ok()?, id.parse().ok()?))
+        };
+        self.cursor.as_ref().map(|text| read(text).ok_or_else(bad_cursor)).transpose()
+    }
+
+    /// The number after which the page begins.
+    pub(crate) fn after_number(&self) -> Result<Option<i64>, Error> {
+        self.cursor.as_ref().map(|text| text.parse().map_err(|_| bad_cursor())).transpose()
+    }
+
+    /// Cuts a list that was read one item too far, and says how to go on.
+    pub(crate) fn cut<T>(items: &mut Vec<T>, limit: u32, place: impl Fn(&T) -> String) -> Option<String> {
+        if items.len() <= limit as usize {
+            return None;
+        }
+        items.truncate(limit as usize);
+        items.last().map(place)
+    }
+
+    pub(crate) fn place(at: Timestamp, id: &str) -> String {
+        format!("{}.{id}", at.as_microsecond())
+    }
+}
+
+fn bad_cursor() -> Error {
+    Error::field("cursor", "expected the `next` of an earlier page, unchanged")
+}

@@ -1,0 +1,90 @@
+//! The providers of this house, what they offer, and their circuit breakers.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, RwLock},
+};
+
+use carrel_model::{
+    ProviderName, Timestamp,
+    breaker::{Admission, Breaker, Rules, State},
+    public::{BreakerView, ProviderView},
+    sandbox::Isolation,
+};
+use carrel_sandbox::{Fitness, Provider};
+
+/// All providers by name.
+pub(crate) type Registry = BTreeMap<ProviderName, Arc<Post>>;
+
+/// One provider with what the house knows of it.
+pub(crate) struct Post {
+    pub(crate) name: ProviderName,
+    pub(crate) provider: Arc<dyn Provider>,
+    fitness: RwLock<Option<Fitness>>,
+    breaker: Mutex<Breaker>,
+    rules: Rules,
+}
+
+impl Post {
+    pub(crate) fn new(name: ProviderName, provider: Arc<dyn Provider>, rules: Rules) -> Self {
+        Self { name, provider, fitness: RwLock::default(), breaker: Mutex::default(), rules }
+    }
+
+    /// Looks at what the provider offers now.
+    pub(crate) async fn probe(&self) {
+        match self.provider.probe().await {
+            Ok(found) => *self.fitness.write().expect("nobody panics while holding it") = Some(found),
+            Err(error) => tracing::warn!(provider = %self.name, %error, "the provider cannot say what it offers"),
+        }
+    }
+
+    /// What it offers, as far as it ever said.
+    pub(crate) fn fitness(&self) -> Option<Fitness> {
+        self.fitness.read().expect("nobody panics while holding it").clone()
+    }
+
+    pub(crate) fn usual_isolation(&self) -> Option<Isolation> {
+        self.fitness().and_then(|fitness| fitness.isolation.first().copied())
+    }
+
+    /// Whether it may be asked now. In the middle of a trial others come back soon: it may have ended well.
+    pub(crate) fn admit(&self, now: Timestamp) -> Admission {
+        let mut breaker = self.breaker.lock().expect("nobody panics while holding it");
+        match (breaker.admit(self.rules, now), breaker.state()) {
+            (Admission::Wait(until), State::HalfOpen(_)) => {
+                Admission::Wait(until.min(now + jiff::SignedDuration::from_secs(1)))
+            }
+            (admission, _) => admission,
+        }
+    }
+
+    /// Notes how a call went; says whether the breaker changed its stand.
+    pub(crate) fn report(&self, outcome: Result<(), String>, now: Timestamp) -> bool {
+        let mut breaker = self.breaker.lock().expect("nobody panics while holding it");
+        let stood = std::mem::discriminant(&breaker.state());
+        match outcome {
+            Ok(()) => breaker.succeeded(),
+            Err(error) => breaker.failed(error, self.rules, now),
+        }
+        std::mem::discriminant(&breaker.state()) != stood
+    }
+
+    pub(crate) fn last_error(&self) -> Option<String> {
+        self.breaker.lock().expect("nobody panics while holding it").last_error().map(str::to_owned)
+    }
+
+    pub(crate) fn view(&self) -> ProviderView {
+        let fitness = self.fitness();
+        let breaker = BreakerView::from(&*self.breaker.lock().expect("nobody panics while holding it"));
+        let pause = self.provider.pausing().map(|_| "pause".to_owned());
+        ProviderView {
+            name: self.name.clone(),
+            isolation: fitness.as_ref().map(|fitness| fitness.isolation.clone()).unwrap_or_default(),
+            templates: fitness.as_ref().map(|fitness| fitness.templates.clone()).unwrap_or_default(),
+            abilities: pause.into_iter().collect(),
+            reach: self.provider.reach().word().into(),
+            missing: fitness.map(|fitness| fitness.missing).unwrap_or_default(),
+            breaker,
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Randomness and hashes: the only place where secrets are made.
+
+use carrel_model::{KeyId, NodeId, SandboxId, key::KeySecret};
+use sha2::{Digest, Sha256};
+
+pub(crate) fn new_sandbox_id() -> SandboxId {
+    SandboxId::from_random(random())
+}
+
+pub(crate) fn new_key_id() -> KeyId {
+    KeyId::from_random(random())
+}
+
+pub(crate) fn new_key_secret() -> KeySecret {
+    KeySecret::from_random(random())
+}
+
+/// A name for a node that starts for the first time.
+pub fn new_node_id() -> NodeId {
+    NodeId::from_random(random())
+}
+
+/// A secret for a link or a cookie: 32 random bytes in hexadecimal.
+pub(crate) fn new_ticket() -> String {
+    hex::encode(random::<32>())
+}
+
+/// Sets one life of a process apart from another.
+pub(crate) fn new_life() -> String {
+    hex::encode(random::<6>())
+}
+
+/// What is remembered of a key's secret. Its 160 random bits need no slow hash.
+pub(crate) fn hash_key(secret: &KeySecret) -> String {
+    hash(secret.digits())
+}
+
+/// What is remembered of any other secret, and how requests are told apart.
+pub(crate) fn hash(text: &str) -> String {
+    hex::encode(Sha256::digest(text.as_bytes()))
+}
+
+fn random<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).expect("the kernel gives random bytes");
+    bytes
+}

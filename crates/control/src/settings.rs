@@ -1,0 +1,75 @@
+//! How patient and how forgetful the house is.
+
+use std::time::Duration;
+
+use carrel_model::{NodeId, breaker::Rules, public::Defaults};
+use jiff::SignedDuration;
+
+/// What the house is told at its opening.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// This node.
+    pub node: NodeId,
+    /// What a sandbox gets where a request is silent.
+    pub defaults: Defaults,
+    /// How keepers wait.
+    pub patience: Patience,
+    /// How long things are remembered.
+    pub retention: Retention,
+    /// How many steps are taken at once.
+    pub steps_at_once: usize,
+}
+
+/// How keepers wait.
+#[derive(Debug, Clone)]
+pub struct Patience {
+    /// How long a lease holds without a heartbeat.
+    pub lease: Duration,
+    /// How often the house is swept.
+    pub sweep: Duration,
+    /// How long a step may take before it is given up and tried again.
+    pub step: Duration,
+    /// The first pause after a failure; each further one is twice as long, give or take.
+    pub first_retry: Duration,
+    /// The longest pause.
+    pub longest_retry: Duration,
+    /// After how many failures a sandbox that never was ready is given up.
+    pub tries: u32,
+    /// When a provider is left alone.
+    pub breaker: Rules,
+}
+
+/// How long things are remembered.
+#[derive(Debug, Clone)]
+pub struct Retention {
+    /// Entries of the journal.
+    pub journal: SignedDuration,
+    /// Transcripts, after they ended.
+    pub transcripts: SignedDuration,
+    /// Requests with an idempotency key.
+    pub requests: SignedDuration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Patience {
+            lease: Duration::from_secs(15),
+            sweep: Duration::from_secs(30),
+            step: Duration::from_secs(600),
+            first_retry: Duration::from_millis(200),
+            longest_retry: Duration::from_secs(60),
+            tries: 10,
+            breaker: Rules { failures: 5, rest: SignedDuration::from_secs(15) },
+        }
+    }
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        Retention {
+            journal: SignedDuration::from_hours(7 * 24),
+            transcripts: SignedDuration::from_hours(30 * 24),
+            requests: SignedDuration::from_hours(24),
+        }
+    }
+}

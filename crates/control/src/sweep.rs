@@ -1,0 +1,133 @@
+//! The sweep: compares what the rows say with what the providers see, and settles what differs.
+//!
+//! Never a zombie, never a row that lies. It also carries out what has been kept long enough.
+
+use std::{collections::HashMap, sync::Arc};
+
+use carrel_model::{
+    SandboxId,
+    sandbox::{Fact, Phase, Sandbox, Step},
+};
+use carrel_sandbox::{ProviderError, Sighting};
+use carrel_store::Leased;
+
+use crate::{Error, house::House, keeper, registry::Post};
+
+/// Sweeps at the start and then again and again.
+pub(crate) async fn walk(house: Arc<House>) {
+    let mut round = tokio::time::interval(house.settings.patience.sweep);
+    round.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        round.tick().await;
+        for post in house.providers.values() {
+            post.probe().await;
+            if let Err(error) = sweep(&house, post).await {
+                tracing::warn!(provider = %post.name, error = &error as &dyn std::error::Error, "a sweep was not finished");
+            }
+        }
+        if let Err(error) = carry_out(&house).await {
+            tracing::warn!(error = &error as &dyn std::error::Error, "old records were not carried out");
+        }
+        house.doorman.flush(&house.store).await;
+        count(&house).await;
+    }
+}
+
+async fn sweep(house: &Arc<House>, post: &Arc<Post>) -> Result<(), Error> {
+    let seen: HashMap<SandboxId, Sighting> = match post.provider.list().await {
+        Ok(list) => list.into_iter().collect(),
+        Err(error) => {
+            tracing::warn!(provider = %post.name, %error, "the provider cannot list its sandboxes");
+            return Ok(());
+        }
+    };
+    let expected = house.store.sandboxes().expected(&post.name, &house.settings.node).await?;
+    for sandbox in &expected {
+        let sighting = seen.get(&sandbox.id).copied().unwrap_or(Sighting::Missing);
+        if differs(sandbox, sighting).is_some() {
+            settle(house, post, sandbox).await?;
+        }
+    }
+    let mut orphans = 0;
+    for id in seen.keys() {
+        if expected.iter().any(|sandbox| sandbox.id == *id) {
+            continue;
+        }
+        match house.store.sandboxes().find(id).await?.map(|sandbox| sandbox.phase) {
+            Some(Phase::Gone | Phase::Failed) => bury(post, id).await,
+            Some(_) => {}
+            // Its row may be in a backup or in another database: somebody's work is not thrown away on a guess.
+            None => orphans += 1,
+        }
+    }
+    if orphans > 0 {
+        tracing::warn!(provider = %post.name, orphans, "sandboxes that no row knows; they are left alone");
+    }
+    metrics::gauge!("carrel_orphans", "provider" => post.name.to_string()).set(f64::from(orphans));
+    Ok(())
+}
+
+/// The fact that would bring a row in line with what was seen.
+fn differs(sandbox: &Sandbox, sighting: Sighting) -> Option<(Fact, &'static str)> {
+    match (sandbox.phase, sighting) {
+        (Phase::Ready | Phase::Paused, Sighting::Missing) => Some((Fact::Broke, "Its provider no longer has it.")),
+        (Phase::Ready, Sighting::Paused) => Some((Fact::Done(Step::Pause), "It was found paused.")),
+        (Phase::Paused, Sighting::Running) => Some((Fact::Done(Step::Resume), "It was found running.")),
+        _ => None,
+    }
+}
+
+/// Looks again with the lease in hand, when nobody else can be at work on it, and records what is true.
+async fn settle(house: &Arc<House>, post: &Post, sandbox: &Sandbox) -> Result<(), Error> {
+    let Some(slot) = house.keeper.reserve(&sandbox.id) else { return Ok(()) };
+    let until = house.keeper.lease_end(house.store.now());
+    let claimed = house.store.sandboxes().claim_one(&sandbox.id, house.keeper.owner(), until).await?;
+    let Some(leased) = claimed else { return Ok(()) };
+    let leased = match find_fact(post, &leased).await {
+        Some((fact, note)) => {
+            tracing::warn!(sandbox = %sandbox.id, ?fact, "a row did not say what is true; settled");
+            metrics::counter!("carrel_settled_total", "provider" => post.name.to_string()).increment(1);
+            keeper::record(house, &leased, fact, Some(note.into())).await?
+        }
+        None => Some(leased),
+    };
+    if let Some(leased) = leased {
+        slot.tend(house, leased);
+    }
+    Ok(())
+}
+
+async fn find_fact(post: &Post, leased: &Leased) -> Option<(Fact, &'static str)> {
+    let sighting = match post.provider.inspect(&leased.sandbox.id).await {
+        Ok(sighting) => sighting,
+        Err(ProviderError::Lost) => Sighting::Missing,
+        Err(_) => return None,
+    };
+    differs(&leased.sandbox, sighting)
+}
+
+/// A sandbox that outlived its row's end, such as one that a stalled node made after another had destroyed it.
+async fn bury(post: &Post, id: &SandboxId) {
+    tracing::warn!(sandbox = %id, provider = %post.name, "a zombie; taking it down");
+    metrics::counter!("carrel_zombies_total", "provider" => post.name.to_string()).increment(1);
+    if let Err(error) = post.provider.destroy(id).await {
+        tracing::warn!(sandbox = %id, %error, "the zombie stays until the next sweep");
+    }
+}
+
+async fn carry_out(house: &House) -> Result<(), Error> {
+    let (store, keep, now) = (&house.store, &house.settings.retention, house.store.now());
+    store.journal().forget_before(now - keep.journal).await?;
+    store.transcripts().forget_before(now - keep.transcripts).await?;
+    store.forget_requests(now - keep.requests).await?;
+    store.keys().forget_sign_ins().await?;
+    Ok(())
+}
+
+async fn count(house: &House) {
+    let counted = house.store.sandboxes().count().await.unwrap_or_default();
+    for phase in Phase::ALL.into_iter().filter(|phase| *phase != Phase::Gone) {
+        let count = counted.iter().find(|(counted, _)| *counted == phase).map_or(0, |(_, count)| *count);
+        metrics::gauge!("carrel_sandboxes", "phase" => phase.word()).set(count as f64);
+    }
+}

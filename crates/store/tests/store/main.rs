@@ -1,0 +1,15 @@
+//! The store's promises, each kept on both databases. The list of test names is the specification.
+#![allow(missing_docs, clippy::unwrap_used, reason = "tests: the names say it, and a panic is the verdict")]
+
+mod house;
+
+mod audit;
+mod changes;
+mod following;
+mod keys;
+mod leases;
+mod listing;
+mod opening;
+mod requests;
+mod retention;
+mod transcripts;

@@ -9,7 +9,7 @@ use axum::{
 };
 use rust_embed::{EmbeddedFile, RustEmbed};
 
-use crate::house::Doors;
+use crate::{door::Problem, house::Doors};
 
 #[derive(RustEmbed)]
 #[folder = "$CARREL_BOARD"]
@@ -26,12 +26,16 @@ pub(crate) fn routes() -> Router<Doors> {
 fn show(path: &str, headers: &HeaderMap) -> Response {
     match Board::get(path) {
         Some(file) => answer(path, file, headers),
-        None if path.starts_with("assets/") => StatusCode::NOT_FOUND.into_response(),
+        None if path.starts_with("assets/") => missing(path),
         None => match Board::get("index.html") {
             Some(file) => answer("index.html", file, headers),
-            None => StatusCode::NOT_FOUND.into_response(),
+            None => missing(path),
         },
     }
+}
+
+fn missing(path: &str) -> Response {
+    Problem::not_found(format!("the board has no file {path}")).into_response()
 }
 
 fn answer(path: &str, file: EmbeddedFile, headers: &HeaderMap) -> Response {

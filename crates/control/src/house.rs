@@ -77,7 +77,6 @@ impl Control {
         house.go_on("keeper", crate::keeper::walk);
         house.go_on("heartbeat", crate::keeper::heartbeat);
         house.go_on("sweep", sweep::walk);
-        house.go_on("doorman", crate::desks::keys::watch_keys);
         Ok(Control { house })
     }
 

@@ -5,6 +5,7 @@
 
 use std::{
     collections::HashMap,
+    panic::AssertUnwindSafe,
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -18,6 +19,7 @@ use carrel_model::{
 };
 use carrel_sandbox::ProviderError;
 use carrel_store::{Lease, Leased, News, StoreError};
+use futures::FutureExt;
 use jiff::SignedDuration;
 use tokio::{
     sync::{Notify, OwnedSemaphorePermit, Semaphore},
@@ -189,9 +191,10 @@ pub(crate) async fn heartbeat(house: Arc<House>) {
     loop {
         beat.tick().await;
         let until = house.keeper.lease_end(house.store.now());
+        let in_hand: Vec<_> = house.keeper.hands.rows().keys().cloned().collect();
         let renewed = async {
             house.store.compare_clocks().await?;
-            house.store.sandboxes().renew(&house.keeper.owner, until).await
+            house.store.sandboxes().renew(&house.keeper.owner, &in_hand, until).await
         };
         if let Err(error) = renewed.await {
             tracing::warn!(error = &error as &dyn std::error::Error, "the heartbeat failed; trying again");
@@ -204,26 +207,34 @@ fn trouble(error: &StoreError) -> Instant {
     Instant::now() + Duration::from_secs(1)
 }
 
-/// Says when a sandbox that was heard of wants to be looked at.
+/// Says when a sandbox that was heard of wants to be looked at. One in hand is looked at anyway, until it rests.
 fn hear(house: &House, sandbox: &SandboxView) -> Instant {
-    if let Some(unwanted) = house.keeper.hands.rows().get(&sandbox.id) {
-        if sandbox.want == Want::Gone && !sandbox.phase.is_over() {
-            unwanted.notify_one();
-        }
-        return far_away();
+    let in_hand = house.keeper.hands.rows().get(&sandbox.id).cloned();
+    if let Some(unwanted) = &in_hand
+        && sandbox.want == Want::Gone
+        && !sandbox.phase.is_over()
+    {
+        unwanted.notify_one();
     }
-    let undone = sandbox.phase.step_towards(sandbox.want).is_some();
-    let due = if undone { sandbox.next_attempt_at.or(Some(Timestamp::MIN)) } else { sandbox.expires_at };
-    due.map_or_else(far_away, |due| instant_of(house, due))
+    match sandbox.phase.step_towards(sandbox.want) {
+        Some(_) => match sandbox.next_attempt_at {
+            Some(next) => instant_of(house, next),
+            None if in_hand.is_some() => next_round(house),
+            None => Instant::now(),
+        },
+        None => sandbox.expires_at.map_or_else(|| next_round(house), |end| instant_of(house, end)),
+    }
 }
 
+/// The instant of a moment, or the next round if that is sooner.
 fn instant_of(house: &House, due: Timestamp) -> Instant {
     let left = Duration::try_from(due.duration_since(house.store.now())).unwrap_or_default();
-    Instant::now() + left.min(house.settings.patience.sweep)
+    (Instant::now() + left).min(next_round(house))
 }
 
-fn far_away() -> Instant {
-    Instant::now() + Duration::from_secs(3600)
+/// Even when nothing was heard, rows are looked for this often.
+fn next_round(house: &House) -> Instant {
+    Instant::now() + house.settings.patience.sweep
 }
 
 /// Claims rows and tends them, as many as there is room for. Says when to look again; nothing when there is no room.
@@ -253,7 +264,7 @@ async fn take_what_is_due(house: &Arc<House>) -> Result<Option<Instant>, StoreEr
     let next = house.store.sandboxes().next_due(&house.settings.node).await?;
     // Not at once: what is due now is in somebody's hand, or has just been given back.
     let soon = Instant::now() + Duration::from_millis(20);
-    Ok(Some(next.map_or_else(far_away, |due| instant_of(house, due).max(soon))))
+    Ok(Some(next.map_or_else(|| next_round(house), |due| instant_of(house, due).max(soon))))
 }
 
 /// Takes steps until the sandbox rests, waits, or is somebody else's.
@@ -300,7 +311,10 @@ async fn take_step(
     leased: &Leased,
     unwanted: &Notify,
 ) -> Result<Outcome, Error> {
-    let asked = tokio::time::timeout(house.settings.patience.step, ask(post, step, &leased.sandbox));
+    // A provider that panics has failed like any other: its row must not be left in nobody's hands.
+    let asked = AssertUnwindSafe(ask(post, step, &leased.sandbox)).catch_unwind();
+    let asked = asked.map(|answer| answer.unwrap_or_else(|_| Err(panicked(post))));
+    let asked = tokio::time::timeout(house.settings.patience.step, asked);
     tokio::pin!(asked);
     let a_moment = tokio::time::sleep(A_MOMENT);
     tokio::pin!(a_moment);
@@ -326,6 +340,10 @@ async fn take_step(
             }
         }
     }
+}
+
+fn panicked(post: &Post) -> ProviderError {
+    ProviderError::Unavailable { why: format!("the provider `{}` panicked", post.name) }
 }
 
 async fn ask(post: &Post, step: Step, sandbox: &Sandbox) -> Result<(), ProviderError> {

@@ -12,6 +12,7 @@ mod registry;
 mod secret;
 mod settings;
 mod shelf;
+mod sturdy;
 mod sweep;
 
 pub use desks::{
@@ -23,6 +24,6 @@ pub use desks::{
 };
 pub use error::Error;
 pub use house::{Control, Idempotency};
-pub use paging::Paging;
+pub use paging::{Limit, Paging};
 pub use secret::new_node_id;
 pub use settings::{Patience, Retention, Settings};

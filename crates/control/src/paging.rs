@@ -2,28 +2,25 @@
 
 use std::str::FromStr;
 
-use carrel_model::Timestamp;
+use carrel_model::{Timestamp, number::Whole};
 
 use crate::Error;
+
+/// How many items of a list are asked for.
+pub type Limit = Whole<1, 1000>;
 
 /// How much of a list is asked for.
 #[derive(Debug, Clone, Default)]
 pub struct Paging {
     /// At most so many items; a usual number when not given.
-    pub limit: Option<u32>,
+    pub limit: Option<Limit>,
     /// The `next` of the page before.
     pub cursor: Option<String>,
 }
 
 impl Paging {
-    /// The most items on one page.
-    pub const MOST: u32 = 1000;
-
-    pub(crate) fn limit(&self) -> Result<u32, Error> {
-        match self.limit.unwrap_or(100) {
-            limit @ 1..=Self::MOST => Ok(limit),
-            _ => Err(Error::field("limit", format!("expected a whole number from 1 to {}", Self::MOST))),
-        }
+    pub(crate) fn limit(&self) -> u32 {
+        self.limit.map_or(100, |limit| limit.get() as u32)
     }
 
     /// The place after which the page begins: a time and a name.

@@ -13,6 +13,8 @@ use carrel_model::{
 };
 use carrel_sandbox::{Fitness, Provider};
 
+use crate::sturdy::Sturdy;
+
 /// All providers by name.
 pub(crate) type Registry = BTreeMap<ProviderName, Arc<Post>>;
 
@@ -27,6 +29,7 @@ pub(crate) struct Post {
 
 impl Post {
     pub(crate) fn new(name: ProviderName, provider: Arc<dyn Provider>, rules: Rules) -> Self {
+        let provider = Arc::new(Sturdy { name: name.clone(), provider });
         Self { name, provider, fitness: RwLock::default(), breaker: Mutex::default(), rules }
     }
 

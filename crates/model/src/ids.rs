@@ -5,6 +5,8 @@ use std::{fmt, str::FromStr};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::number::Whole;
+
 /// A name that does not follow its rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{rule}")]
@@ -138,9 +140,17 @@ random_id!(KeyId, "key_"; NodeId, "node_"; ExecId, "exec_");
 
 /// Names a task: a whole number, counted from one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
-#[serde(try_from = "i64", into = "i64")]
+#[serde(from = "AnyTask", into = "i64")]
 #[schema(value_type = i64, minimum = 1)]
 pub struct TaskId(i64);
+
+type AnyTask = Whole<1, { i64::MAX as u64 }>;
+
+impl From<AnyTask> for TaskId {
+    fn from(number: AnyTask) -> TaskId {
+        TaskId(number.get() as i64)
+    }
+}
 
 impl TryFrom<i64> for TaskId {
     type Error = Malformed;

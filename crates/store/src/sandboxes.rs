@@ -147,15 +147,22 @@ impl Sandboxes<'_> {
         row.as_ref().map(read_leased).transpose()
     }
 
-    /// The heartbeat: prolongs every lease this process still holds, and says how many those are.
-    pub async fn renew(&self, owner: &str, until: Timestamp) -> Result<u64, StoreError> {
-        let held = "SELECT 1 AS one FROM sandboxes WHERE lease_owner = $1 LIMIT 1";
-        if self.store.sql().fetch_optional(held, args![owner]).await?.is_none() {
+    /// The heartbeat: prolongs the leases on these rows, as far as this process still holds them, and says how many.
+    ///
+    /// Only what is really in hand is named: a row whose step was lost must run out and be taken up again.
+    pub async fn renew(&self, owner: &str, ids: &[SandboxId], until: Timestamp) -> Result<u64, StoreError> {
+        if ids.is_empty() {
             return Ok(0);
         }
+        let mut values = args![owner, until, self.store.now()];
+        let places: Vec<_> = (4..4 + ids.len()).map(|place| format!("${place}")).collect();
+        values.extend(ids.iter().map(|id| Arg::from(id.as_str())));
         let mut work = self.store.sql().begin().await?;
-        let sql = "UPDATE sandboxes SET lease_until = $2 WHERE lease_owner = $1 AND lease_until > $3";
-        let renewed = work.execute(sql, args![owner, until, self.store.now()]).await?;
+        let sql = format!(
+            "UPDATE sandboxes SET lease_until = $2 WHERE lease_owner = $1 AND lease_until > $3 AND id IN ({})",
+            places.join(", ")
+        );
+        let renewed = work.execute(sql, values).await?;
         work.commit().await?;
         Ok(renewed)
     }

@@ -6,7 +6,10 @@ use axum::{
     http::{header, request::Parts},
 };
 use carrel_control::Idempotency;
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{
+    Serialize,
+    de::{DeserializeOwned, IgnoredAny},
+};
 
 use super::Problem;
 use crate::house::{Doors, LARGEST_BODY};
@@ -16,6 +19,9 @@ pub(crate) struct Json<T>(pub(crate) T);
 
 /// A JSON body that may be left out.
 pub(crate) struct OptionalJson<T>(pub(crate) T);
+
+/// How many items of a list are asked for.
+pub(crate) type Limit = carrel_control::Limit;
 
 /// The parameters after the question mark.
 pub(crate) struct Query<T>(pub(crate) T);
@@ -85,13 +91,19 @@ async fn read_body(request: Request) -> Result<bytes::Bytes, Problem> {
 }
 
 fn read_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+    let not_json = |error| Problem::malformed(format!("the body is not JSON: {error}"));
+    // Left to itself serde also takes a list for an object, field by field.
+    if body.trim_ascii_start().first() != Some(&b'{') {
+        let json: Result<IgnoredAny, _> = serde_json::from_slice(body);
+        return Err(json.map_or_else(not_json, |_| Problem::field("body", "expected a JSON object")));
+    }
     let mut reader = serde_json::Deserializer::from_slice(body);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let path = error.path().to_string();
         let error = error.into_inner();
         match error.classify() {
             serde_json::error::Category::Data => complain(&path, &without_place(&error.to_string())),
-            _ => Problem::malformed(format!("the body is not JSON: {error}")),
+            _ => not_json(error),
         }
     })?;
     reader.end().map_err(|error| Problem::malformed(format!("there is more after the JSON: {error}")))?;
@@ -105,10 +117,9 @@ fn without_place(text: &str) -> String {
 
 /// A complaint about the field itself. Serde names a missing or unknown field in its text, not in its path.
 fn complain(path: &str, said: &str) -> Problem {
-    let named = ["unknown field `", "missing field `", "unknown variant `"].iter().find_map(|lead| {
-        let name = said.strip_prefix(lead)?.split('`').next()?;
-        (!lead.contains("variant")).then_some(name)
-    });
+    let named = ["unknown field `", "missing field `", "duplicate field `"]
+        .iter()
+        .find_map(|lead| said.strip_prefix(lead)?.split('`').next());
     let parent = path.trim_matches('.');
     let parent = if parent == "?" { "" } else { parent };
     let field = match named {

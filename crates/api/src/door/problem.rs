@@ -58,7 +58,7 @@ impl Problem {
     }
 
     pub(crate) fn invalid(errors: Vec<FieldProblem>) -> Self {
-        let complaints: Vec<_> = errors.iter().map(|error| format!("{}: {}", error.field, error.detail)).collect();
+        let complaints: Vec<_> = errors.iter().map(|error| format!("`{}`: {}", error.field, error.detail)).collect();
         let mut problem = Problem::new(422, "invalid", "Invalid value", complaints.join("; "));
         problem.body.errors = errors;
         problem

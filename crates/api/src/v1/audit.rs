@@ -12,7 +12,7 @@ use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
-    door::{Asker, Problem, Query},
+    door::{Asker, Limit, Problem, Query},
     house::Doors,
 };
 
@@ -25,7 +25,8 @@ pub(super) fn routes() -> OpenApiRouter<Doors> {
 #[into_params(parameter_in = Query)]
 struct Ask {
     /// At most so many lines: 1 to 1000, 100 when left out.
-    limit: Option<u32>,
+    #[param(value_type = Option<u32>, minimum = 1, maximum = 1000)]
+    limit: Option<Limit>,
     /// The `next` of the page before.
     cursor: Option<String>,
     /// By this key.

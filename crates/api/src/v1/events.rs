@@ -12,6 +12,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use carrel_control::{EventFilter, Heard, Listener};
 use carrel_model::{
     SandboxId, TaskId,
+    number::Whole,
     public::{Cursor, Drain, Entry, Kind, Problem as ProblemBody},
 };
 use futures::stream;
@@ -39,7 +40,8 @@ pub(super) fn routes() -> OpenApiRouter<Doors> {
 #[into_params(parameter_in = Query)]
 struct Ask {
     /// Begin after this cursor; with the next entry when left out.
-    after: Option<i64>,
+    #[param(value_type = Option<i64>, minimum = 0)]
+    after: Option<Whole<0, { i64::MAX as u64 }>>,
     /// About this sandbox.
     sandbox_id: Option<SandboxId>,
     /// About this task.
@@ -59,10 +61,7 @@ async fn follow(
     headers: HeaderMap,
     Query(ask): Query<Ask>,
 ) -> Result<Response, Problem> {
-    let after = last_event_id(&headers)?.or(ask.after);
-    if after.is_some_and(|cursor| cursor < 0) {
-        return Err(Problem::field("after", "expected a whole number from 0 up"));
-    }
+    let after = last_event_id(&headers)?.or(ask.after.map(|cursor| cursor.get() as i64));
     let filter = EventFilter { sandbox: ask.sandbox_id, task: ask.task_id, kinds: kinds(ask.kind.as_deref())? };
     let listener = doors.control.events().follow(&grant, after.map(Cursor), filter).await?;
     let told = listener.cursor();
@@ -88,7 +87,7 @@ async fn follow(
 
 fn last_event_id(headers: &HeaderMap) -> Result<Option<i64>, Problem> {
     let Some(value) = headers.get("last-event-id") else { return Ok(None) };
-    let number = value.to_str().ok().and_then(|text| text.trim().parse().ok());
+    let number = value.to_str().ok().and_then(|text| text.trim().parse().ok()).filter(|number| *number >= 0);
     number.map(Some).ok_or_else(|| Problem::field("Last-Event-ID", "expected the `id` of an event"))
 }
 
@@ -154,6 +153,8 @@ impl Telling {
                     self.told = reset.head;
                     return frame("reset", Some(reset.head), &reset, None);
                 }
+                // Who comes back without a good key is told so at the door.
+                Ok(Heard::Void) => return self.send_away(),
                 Err(error) => {
                     tracing::warn!(error = &error as &dyn std::error::Error, "a reader of events is sent away");
                     return self.send_away();

@@ -11,7 +11,7 @@ use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
-    door::{AskedOnce, Asker, Created, Json, Name, Problem, Query, Waited},
+    door::{AskedOnce, Asker, Created, Json, Limit, Name, Problem, Query, Waited},
     house::Doors,
 };
 
@@ -24,7 +24,8 @@ pub(super) fn routes() -> OpenApiRouter<Doors> {
 #[into_params(parameter_in = Query)]
 struct Ask {
     /// At most so many keys: 1 to 1000, 100 when left out.
-    limit: Option<u32>,
+    #[param(value_type = Option<u32>, minimum = 1, maximum = 1000)]
+    limit: Option<Limit>,
     /// The `next` of the page before.
     cursor: Option<String>,
 }

@@ -19,7 +19,7 @@ use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
-    door::{AskedOnce, Asker, Created, Json, Name, OptionalJson, Problem, Query, Waited},
+    door::{AskedOnce, Asker, Created, Json, Limit, Name, OptionalJson, Problem, Query, Waited},
     house::Doors,
 };
 
@@ -71,7 +71,8 @@ impl Wait {
 #[into_params(parameter_in = Query)]
 struct Ask {
     /// At most so many sandboxes: 1 to 1000, 100 when left out.
-    limit: Option<u32>,
+    #[param(value_type = Option<u32>, minimum = 1, maximum = 1000)]
+    limit: Option<Limit>,
     /// The `next` of the page before.
     cursor: Option<String>,
     /// In this phase; all but `gone` when left out.

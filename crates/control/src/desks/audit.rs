@@ -33,7 +33,12 @@ impl AuditDesk<'_> {
     /// A page of the audit, newest first.
     pub async fn list(&self, grant: &Grant, query: AuditQuery) -> Result<Page<AuditView>, Error> {
         self.house.admit(grant, Action::AuditRead, Subject::House).await?;
-        let limit = query.paging.limit()?;
+        let limit = query.paging.limit();
+        for (field, text) in [("action", &query.action), ("subject", &query.subject)] {
+            if text.as_ref().is_some_and(|text| text.contains('\0')) {
+                return Err(Error::field(field, "expected text without NUL"));
+            }
+        }
         let filter = AuditFilter {
             actor: query.actor,
             action: query.action,

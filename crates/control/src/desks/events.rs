@@ -1,9 +1,9 @@
 //! The events desk: the journal, as much of it as a grant covers.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use carrel_model::{
-    Action, Grant, SandboxId, Subject, TaskId,
+    Action, Grant, SandboxId, Subject, TaskId, Timestamp,
     public::{Cursor, Happening, Kind, Reset},
 };
 use carrel_store::{Follower, News, Written};
@@ -33,6 +33,8 @@ pub enum Heard {
     Entries(Vec<Arc<Written>>),
     /// The journal cannot go on from the cursor.
     Reset(Reset),
+    /// The key behind the grant was rotated, revoked or has expired: there is nothing more to hear.
+    Void,
 }
 
 /// Follows the journal on behalf of a grant.
@@ -40,6 +42,11 @@ pub struct Listener {
     follower: Follower,
     filter: EventFilter,
     grant: Grant,
+    /// What happened to the key up to here was known when it was believed.
+    believed: Cursor,
+    /// How long the key lasts.
+    lasts: Option<Duration>,
+    began: tokio::time::Instant,
 }
 
 impl EventsDesk<'_> {
@@ -47,8 +54,22 @@ impl EventsDesk<'_> {
     pub async fn follow(&self, grant: &Grant, after: Option<Cursor>, filter: EventFilter) -> Result<Listener, Error> {
         self.house.admit(grant, Action::EventsFollow, Subject::House).await?;
         let journal = self.house.store.journal();
-        let follower = journal.follow(after.unwrap_or_else(|| journal.head()));
-        Ok(Listener { follower, filter, grant: grant.clone() })
+        let believed = journal.head();
+        let follower = journal.follow(after.unwrap_or(believed));
+        let began = tokio::time::Instant::now();
+        // After the head was taken: whatever ends the key now is heard.
+        let lasts = self.lasts(grant).await?;
+        Ok(Listener { follower, filter, grant: grant.clone(), believed, lasts, began })
+    }
+
+    /// How long the key behind a grant lasts: no time at all when it has ended since.
+    async fn lasts(&self, grant: &Grant) -> Result<Option<Duration>, Error> {
+        let (key, now) = (self.house.store.keys().find(&grant.key).await?, self.house.store.now());
+        let left = |end: Timestamp| Duration::try_from(end.duration_since(now)).unwrap_or_default();
+        Ok(match key.filter(|key| key.is_good_at(now)) {
+            Some(key) => key.expires_at.map(left),
+            None => Some(Duration::ZERO),
+        })
     }
 
     /// The newest entry this node has seen.
@@ -60,13 +81,28 @@ impl EventsDesk<'_> {
 impl Listener {
     /// Waits for what comes next. May be called off and called again: nothing is lost.
     pub async fn next(&mut self) -> Result<Heard, Error> {
-        Ok(match self.follower.next().await? {
+        let news = tokio::select! {
+            biased;
+            () = run_out(self.lasts.map(|lasts| self.began + lasts)) => return Ok(Heard::Void),
+            news = self.follower.next() => news?,
+        };
+        Ok(match news {
             News::Reset(reset) => Heard::Reset(reset),
             News::Entries(mut entries) => {
+                if let Some(end) = entries.iter().position(|written| self.ends_the_key(written)) {
+                    entries.truncate(end);
+                    self.lasts = Some(Duration::ZERO);
+                }
                 entries.retain(|written| self.wants(&written.entry().happening));
                 Heard::Entries(entries)
             }
         })
+    }
+
+    /// Whatever happens to a key after it was believed is the end of its secret.
+    fn ends_the_key(&self, written: &Written) -> bool {
+        let own = |happening: &Happening| matches!(happening, Happening::Key { key } if key.id == self.grant.key);
+        written.cursor() > self.believed && own(&written.entry().happening)
     }
 
     /// The last entry that was taken from the journal, whether it passed the filter or not.
@@ -90,5 +126,12 @@ impl Listener {
         covered.is_ok()
             && self.filter.sandbox.as_ref().is_none_or(|wanted| sandbox == Some(wanted))
             && self.filter.task.is_none_or(|wanted| task == Some(wanted))
+    }
+}
+
+async fn run_out(end: Option<tokio::time::Instant>) {
+    match end {
+        Some(end) => tokio::time::sleep_until(end).await,
+        None => std::future::pending().await,
     }
 }

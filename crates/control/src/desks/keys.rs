@@ -9,9 +9,9 @@ use carrel_model::{
     Action, Authority, Grant, KeyId, Subject, Timestamp,
     audit::{AuditLine, Outcome},
     key::{Key, KeySecret},
-    public::{Happening, KeyView, Minted, NewKey, Page},
+    public::{Cursor, Happening, KeyView, Minted, NewKey, Page},
 };
-use carrel_store::{News, SignInKind, Store, Tx};
+use carrel_store::{Journal, SignInKind, Store, Tx};
 use jiff::SignedDuration;
 
 use super::see_request;
@@ -139,7 +139,7 @@ impl KeysDesk<'_> {
     /// A page of keys, newest first.
     pub async fn list(&self, grant: &Grant, paging: Paging) -> Result<Page<KeyView>, Error> {
         self.house.admit(grant, Action::KeyRead, Subject::House).await?;
-        let limit = paging.limit()?;
+        let limit = paging.limit();
         let mut keys = self.house.store.keys().list(paging.after()?, limit + 1).await?;
         let next = Paging::cut(&mut keys, limit, |key| Paging::place(key.created_at, key.id.as_str()));
         Ok(Page { items: keys.iter().map(KeyView::from).collect(), next })
@@ -311,6 +311,8 @@ pub(crate) struct Doorman {
 
 #[derive(Default)]
 struct Memory {
+    /// How far the journal was heard.
+    heard: Cursor,
     faces: HashMap<String, (Arc<Key>, Timestamp)>,
     /// Grows whenever keys change: what was read before a change is not remembered after it.
     changes: u64,
@@ -331,6 +333,7 @@ impl Doorman {
         let now = store.now();
         let changes = {
             let mut memory = self.memory();
+            memory.catch_up(&store.journal());
             if let Some((key, since)) = memory.faces.get(&face)
                 && now.duration_since(*since) < Self::REMEMBERS
                 && !store.journal().is_deaf()
@@ -354,9 +357,7 @@ impl Doorman {
     }
 
     pub(crate) fn forget(&self, id: &KeyId) {
-        let mut memory = self.memory();
-        memory.changes += 1;
-        memory.faces.retain(|_, (key, _)| key.id != *id);
+        self.memory().forget(id);
     }
 
     /// Writes down when keys were last used.
@@ -375,29 +376,33 @@ impl Doorman {
 }
 
 impl Memory {
-    fn note_use(&mut self, key: &Key, now: Timestamp) {
-        self.used.insert(key.id.clone(), now);
-    }
-}
-
-/// Hears of keys that other nodes rotated or revoked.
-pub(crate) async fn watch_keys(house: Arc<House>) {
-    let journal = house.store.journal();
-    let mut follower = journal.follow(journal.head());
-    loop {
-        match follower.next().await {
-            Ok(News::Entries(entries)) => {
-                for written in entries {
-                    if let Happening::Key { key } = &written.entry().happening {
-                        house.doorman.forget(&key.id);
-                    }
-                }
-            }
-            Ok(News::Reset(_)) => house.doorman.memory().faces.clear(),
-            Err(error) => {
-                tracing::warn!(error = &error as &dyn std::error::Error, "the doorman cannot read the journal");
-                tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    /// Hears of keys that were rotated or revoked, here or at another node, before anybody is let in.
+    fn catch_up(&mut self, journal: &Journal<'_>) {
+        let head = journal.head();
+        if self.heard == head {
+            return;
+        }
+        let Some(missed) = journal.recent_after(self.heard) else {
+            // Too far behind to know what changed: everybody is looked up again.
+            self.changes += 1;
+            self.faces.clear();
+            self.heard = head;
+            return;
+        };
+        for written in missed {
+            self.heard = written.cursor();
+            if let Happening::Key { key } = &written.entry().happening {
+                self.forget(&key.id);
             }
         }
+    }
+
+    fn forget(&mut self, id: &KeyId) {
+        self.changes += 1;
+        self.faces.retain(|_, (key, _)| key.id != *id);
+    }
+
+    fn note_use(&mut self, key: &Key, now: Timestamp) {
+        self.used.insert(key.id.clone(), now);
     }
 }

@@ -122,7 +122,7 @@ impl SandboxesDesk<'_> {
     /// A page of sandboxes, newest first: those that the grant covers.
     pub async fn list(&self, grant: &Grant, query: SandboxQuery) -> Result<SandboxPage, Error> {
         self.house.admit(grant, Action::SandboxRead, Subject::House).await?;
-        let limit = query.paging.limit()?;
+        let limit = query.paging.limit();
         let mut filter = Filter {
             phase: query.phase,
             provider: query.provider,
@@ -151,7 +151,7 @@ impl SandboxesDesk<'_> {
 
     /// Asks for a sandbox to be frozen.
     pub async fn pause(&self, grant: &Grant, id: &SandboxId) -> Result<Arc<SandboxView>, Error> {
-        self.refuse_without_pausing(id).await?;
+        self.refuse_without_pausing(grant, id, Action::SandboxPause).await?;
         self.want(grant, id, Action::SandboxPause, |sandbox, _| {
             sandbox.want = Want::Paused;
         })
@@ -160,7 +160,7 @@ impl SandboxesDesk<'_> {
 
     /// Asks for a frozen sandbox to work again. Its lifetime starts anew.
     pub async fn resume(&self, grant: &Grant, id: &SandboxId) -> Result<Arc<SandboxView>, Error> {
-        self.refuse_without_pausing(id).await?;
+        self.refuse_without_pausing(grant, id, Action::SandboxResume).await?;
         self.want(grant, id, Action::SandboxResume, |sandbox, tx| {
             sandbox.want = Want::Ready;
             sandbox.extend(sandbox.spec.lifetime, tx.now());
@@ -245,12 +245,16 @@ impl SandboxesDesk<'_> {
         Ok(view)
     }
 
-    async fn refuse_without_pausing(&self, id: &SandboxId) -> Result<(), Error> {
-        let provider = self.look(id).await?.provider.clone();
-        match self.house.providers.get(&provider) {
-            Some(post) if post.provider.pausing().is_some() => Ok(()),
-            _ => Err(Error::Conflict { why: format!("the provider `{provider}` cannot pause sandboxes") }),
+    async fn refuse_without_pausing(&self, grant: &Grant, id: &SandboxId, action: Action) -> Result<(), Error> {
+        let view = self.look(id).await?;
+        let provider = &view.provider;
+        if self.house.providers.get(provider).is_some_and(|post| post.provider.pausing().is_some()) {
+            return Ok(());
         }
+        // Who may not even ask learns nothing about the provider.
+        let subject = Subject::Sandbox { id: Some(id), agent: view.agent_id.as_ref() };
+        self.house.admit(grant, action, subject).await?;
+        Err(Error::Conflict { why: format!("the provider `{provider}` cannot pause sandboxes") })
     }
 
     /// Changes what is wanted of a sandbox, unless it is over.
@@ -310,7 +314,9 @@ fn will_never_be(view: &SandboxView, phase: Phase) -> bool {
         Phase::Gone => true,
         Phase::Closing => phase != Phase::Gone,
         Phase::Failed => !(view.want == Want::Gone && matches!(phase, Phase::Closing | Phase::Gone)),
-        Phase::Requested | Phase::Preparing | Phase::Ready | Phase::Paused => false,
+        Phase::Ready | Phase::Paused => matches!(phase, Phase::Requested | Phase::Preparing),
+        Phase::Preparing => phase == Phase::Requested,
+        Phase::Requested => false,
     }
 }
 

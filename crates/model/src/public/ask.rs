@@ -1,8 +1,11 @@
 //! What the outside may ask for. Unknown fields are refused; every field is checked by its type.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt, marker::PhantomData};
 
-use serde::{Deserialize, Serialize};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{self, MapAccess, value::MapAccessDeserializer},
+};
 use utoipa::ToSchema;
 
 use super::FieldProblem;
@@ -49,10 +52,10 @@ pub struct NewSandbox {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub auto_pause: Option<bool>,
     /// How much it may use.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "an_object")]
     pub limits: Option<NewLimits>,
     /// Whom it may talk to.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "an_object")]
     pub network: Option<NewNetwork>,
 }
 
@@ -140,6 +143,24 @@ pub struct Defaults {
     pub lifetime: Lifetime,
     /// The limits.
     pub limits: Limits,
+}
+
+/// Reads an object. Left to itself serde also takes a list for one, field by field.
+fn an_object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    struct Reader<T>(PhantomData<T>);
+    impl<'de, T: Deserialize<'de>> de::Visitor<'de> for Reader<T> {
+        type Value = Option<T>;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+        fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
+            Ok(None)
+        }
+        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+            T::deserialize(MapAccessDeserializer::new(map)).map(Some)
+        }
+    }
+    deserializer.deserialize_any(Reader(PhantomData))
 }
 
 /// A field with its complaint, to be collected.

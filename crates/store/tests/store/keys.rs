@@ -121,7 +121,8 @@ async fn a_link_that_is_used_twice_at_once_works_once(house: House) {
         let link = format!("link {round}");
         sign_in(&nodes[0], &key, &link, SignInKind::Link, soon(&nodes[0])).await;
         let taken = join_all((0..6).map(|n| take(&nodes[n % 3], &link, SignInKind::Link))).await;
-        assert_eq!(taken.into_iter().flatten().collect::<Vec<_>>(), [key.clone()], "round {round}");
+        let taken: Vec<Key> = taken.into_iter().flatten().collect();
+        assert_eq!(taken, std::slice::from_ref(&key), "round {round}");
     }
 }
 

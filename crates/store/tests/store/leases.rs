@@ -180,11 +180,16 @@ async fn a_heartbeat_keeps_what_is_held_and_brings_back_nothing_that_was_lost(ho
     store.sandboxes().claim_one(&lost.id, "me", an_hour_ago(&store)).await.unwrap().unwrap();
     store.sandboxes().claim_one(&other.id, "you", soon).await.unwrap().unwrap();
 
-    assert_eq!(store.sandboxes().renew("me", later).await.unwrap(), 1);
+    let unnamed = ask_for_sandbox(&store).await;
+    store.sandboxes().claim_one(&unnamed.id, "me", soon).await.unwrap().unwrap();
+    let named = [held.id.clone(), lost.id.clone(), other.id.clone()];
+    assert_eq!(store.sandboxes().renew("me", &named, later).await.unwrap(), 1);
+    assert_eq!(lease_on(&store, &unnamed.id).await.unwrap().until, soon, "what is not in hand runs out");
     assert_eq!(lease_on(&store, &held.id).await.unwrap().until, later);
     assert_eq!(lease_on(&store, &other.id).await.unwrap().until, soon);
     assert!(store.sandboxes().claim_one(&lost.id, "you", soon).await.unwrap().is_some());
-    assert_eq!(store.sandboxes().renew("nobody", later).await.unwrap(), 0);
+    assert_eq!(store.sandboxes().renew("nobody", &named, later).await.unwrap(), 0);
+    assert_eq!(store.sandboxes().renew("me", &[], later).await.unwrap(), 0);
 }
 
 async fn a_write_does_not_shorten_a_lease_that_a_heartbeat_prolonged(house: House) {
@@ -193,7 +198,7 @@ async fn a_write_does_not_shorten_a_lease_that_a_heartbeat_prolonged(house: Hous
     let (soon, later) = (in_an_hour(&store), in_an_hour(&store) + SignedDuration::from_hours(1));
     // The keeper holds the lease as it was when it was taken; the heartbeat prolongs the row's.
     let claimed = store.sandboxes().claim_one(&sandbox.id, "me", soon).await.unwrap().unwrap();
-    store.sandboxes().renew("me", later).await.unwrap();
+    assert_eq!(store.sandboxes().renew("me", std::slice::from_ref(&sandbox.id), later).await.unwrap(), 1);
     write(&store, &sandbox.id, &claimed.lease, true).await.unwrap();
     assert_eq!(lease_on(&store, &sandbox.id).await.unwrap().until, later);
 }

@@ -4,8 +4,9 @@ use carrel_model::{ExecId, Timestamp};
 use carrel_store::{Chunk, Store, Stream};
 use futures::future::join_all;
 use proptest::{collection::vec, prelude::*};
+use tokio::sync::watch;
 
-use crate::house::{House, an_exec, give_up_after, on_both_databases};
+use crate::house::{House, an_exec, on_both_databases};
 
 on_both_databases! {
     what_was_printed_is_read_from_any_offset,
@@ -133,17 +134,18 @@ async fn follow(store: &Store, exec: &ExecId, from: i64, most: u32) -> Vec<u8> {
     heard
 }
 
-/// Follows to the end, calls each wait off a few times, and goes on at another node.
-async fn follow_restlessly(nodes: &[Store], exec: &ExecId, from: i64) -> Vec<u8> {
+/// Follows to the end; at every new line it drops what it waits for, and goes on at the next node.
+async fn follow_restlessly(nodes: &[Store], exec: &ExecId, from: i64, said: &mut watch::Receiver<usize>) -> Vec<u8> {
     let mut heard = Vec::new();
-    for polls in (0..7).cycle() {
+    for node in nodes.iter().cycle() {
         let at = from + heard.len() as i64;
-        let node = &nodes[polls % nodes.len()];
-        match give_up_after(polls * 3, node.transcripts().follow(exec, at, 2)).await {
-            Some(Ok(Some(chunks))) => heard.extend(joined(at, &chunks)),
-            Some(Ok(None)) => break,
-            Some(Err(error)) => panic!("{error}"),
-            None => tokio::task::yield_now().await,
+        let transcripts = node.transcripts();
+        tokio::select! {
+            news = transcripts.follow(exec, at, 2) => match news.unwrap() {
+                Some(chunks) => heard.extend(joined(at, &chunks)),
+                None => break,
+            },
+            Ok(()) = said.changed() => {}
         }
     }
     heard
@@ -154,7 +156,7 @@ async fn followers_that_are_slow_late_or_come_back_get_every_byte_once(house: Ho
     let exec = a_transcript(&nodes[0], 1_000_000).await;
     let lines: Vec<Vec<u8>> = (0..40).map(|n| format!("line {n}\n").into_bytes()).collect();
     let all = lines.concat();
-    let (said, progress) = tokio::sync::watch::channel(0);
+    let (said, progress) = watch::channel(0);
     let mut following = Vec::new();
     for n in 0..6usize {
         let (nodes, exec, mut progress) = (nodes.clone(), exec.clone(), progress.clone());
@@ -164,7 +166,7 @@ async fn followers_that_are_slow_late_or_come_back_get_every_byte_once(house: Ho
             progress.wait_for(|said| *said >= 8 * n).await.unwrap();
             let heard = match n % 2 {
                 0 => follow(&nodes[n % 3], &exec, from, 1 + n as u32).await,
-                _ => follow_restlessly(&nodes, &exec, from).await,
+                _ => follow_restlessly(&nodes, &exec, from, &mut progress).await,
             };
             (from, heard)
         }));
@@ -173,6 +175,7 @@ async fn followers_that_are_slow_late_or_come_back_get_every_byte_once(house: Ho
         print(&nodes[n % 3], &exec, line).await;
         said.send_replace(n + 1);
     }
+    drop(said);
     nodes[1].transcripts().close(&exec).await.unwrap();
     for followed in join_all(following).await {
         let (from, heard) = followed.unwrap();

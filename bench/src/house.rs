@@ -1,0 +1,68 @@
+//! A house as `carrel serve` opens it: SQLite, the fake provider, numbers and log, but no rate limit.
+
+use std::{num::NonZeroU32, sync::Arc, time::Duration};
+
+use carrel_control::{Control, KeysDesk, Patience, Retention, Settings};
+use carrel_model::{NodeId, number::Cpus, public::Defaults, sandbox};
+use carrel_sandbox::{Provider, Reach, providers::fake};
+use carrel_store::{Database, Options, Store};
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use tracing_subscriber::EnvFilter;
+
+use crate::{Outcome, server};
+
+/// Serves a house in a folder of its own.
+pub(crate) async fn serve() -> Outcome<()> {
+    let (_, parent_is_gone) = server::hear_parent()?;
+    tracing_subscriber::fmt().with_env_filter(EnvFilter::new("warn")).with_writer(std::io::stderr).init();
+    let folder = tempfile::Builder::new().prefix("carrel-bench-house.").tempdir()?;
+    let store = Store::open(&Options::new(Database::Sqlite(folder.path().join("carrel.db")))).await?;
+    let fake = fake::Config { folder: folder.path().join("fake"), create_takes: Duration::ZERO, reach: Reach::Node };
+    let fake: Arc<dyn Provider> = Arc::new(fake.build()?);
+    let control = Control::open(store, [("fake".parse()?, fake)], settings()?).await?;
+    let key = KeysDesk::draw_secret();
+    control.keys().adopt_admin(&key, "bench").await?;
+    let options = carrel_api::Options {
+        requests_per_second: None,
+        burst: NonZeroU32::MIN,
+        cookie: "carrel_bench".into(),
+        secure: false,
+        metrics: Some(record_numbers()?),
+    };
+    let served = server::serve(carrel_api::router(control.clone(), options), &key.reveal(), parent_is_gone).await;
+    let _ = tokio::time::timeout(Duration::from_secs(2), control.close()).await;
+    served
+}
+
+/// The defaults of `carrel serve`.
+fn settings() -> Outcome<Settings> {
+    let limits = sandbox::Limits {
+        cpus: Cpus::new(2.0).expect("in range"),
+        memory_mb: sandbox::MemoryMb::new(2048).expect("in range"),
+        disk_mb: sandbox::DiskMb::new(10_240).expect("in range"),
+        pids: sandbox::Pids::new(1024).expect("in range"),
+    };
+    let lifetime = sandbox::Lifetime::new(3600).expect("in range");
+    Ok(Settings {
+        node: NodeId::from_random([7; 8]),
+        defaults: Defaults { template: "host".parse()?, provider: "fake".parse()?, lifetime, limits },
+        patience: Patience::default(),
+        retention: Retention::default(),
+        steps_at_once: 64,
+    })
+}
+
+fn record_numbers() -> Outcome<PrometheusHandle> {
+    let steps = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0];
+    let builder = PrometheusBuilder::new().set_buckets_for_metric(Matcher::Suffix("_seconds".into()), &steps)?;
+    let handle = builder.install_recorder()?;
+    let upkeep = handle.clone();
+    tokio::spawn(async move {
+        let mut round = tokio::time::interval(Duration::from_secs(5));
+        loop {
+            round.tick().await;
+            upkeep.run_upkeep();
+        }
+    });
+    Ok(handle)
+}

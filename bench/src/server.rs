@@ -1,0 +1,114 @@
+//! The servers under measure: processes of their own, from both sides.
+//!
+//! A server reads one line from its standard input, says one line (`address key`) on its standard output, and ends when
+//! its standard input does. However the measuring process dies, its servers end and take their folders with them.
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::SocketAddr,
+    process::{Child, ChildStdin, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use axum::{Router, serve::ListenerExt};
+use carrel_model::public::SandboxView;
+use tokio::{net::TcpListener, sync::oneshot};
+
+use crate::{Outcome, http::Request};
+
+/// A server that was started for a bench.
+pub(crate) struct Server {
+    process: Child,
+    /// Open for as long as the server should live.
+    words: Option<ChildStdin>,
+    /// Where it listens.
+    pub(crate) address: SocketAddr,
+    key: String,
+}
+
+impl Server {
+    /// Starts a house with the fake provider.
+    pub(crate) fn house() -> Outcome<Server> {
+        Server::start("house", "")
+    }
+
+    /// Starts the peers, which answer with a sandbox like this one.
+    pub(crate) fn peer(sample: &SandboxView) -> Outcome<Server> {
+        Server::start("peer", &serde_json::to_string(sample)?)
+    }
+
+    fn start(role: &str, first_words: &str) -> Outcome<Server> {
+        // Not the path: the binary may be built anew while we measure.
+        let mut command = Command::new("/proc/self/exe");
+        let mut process = command.arg(role).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let mut words = process.stdin.take();
+        let mut answer = String::new();
+        // From here on, dropping it ends the process.
+        let placeholder = SocketAddr::from(([127, 0, 0, 1], 0));
+        let server = |process, words| Server { process, words, address: placeholder, key: String::new() };
+        if let (Some(words), Some(said)) = (&mut words, process.stdout.take()) {
+            writeln!(words, "{first_words}")?;
+            BufReader::new(said).read_line(&mut answer)?;
+        }
+        let mut server = server(process, words);
+        let (address, key) = answer.trim_end().split_once(' ').ok_or("a server did not start; see above")?;
+        (server.address, server.key) = (address.parse()?, key.to_owned());
+        Ok(server)
+    }
+
+    /// A request that this server believes.
+    pub(crate) fn request(&self, method: &str, path: &str, body: Option<&str>) -> Request {
+        Request::new(method, path, &self.key, body)
+    }
+
+    /// The processor time it has used so far.
+    pub(crate) fn cpu(&self) -> Outcome<Duration> {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.process.id()))?;
+        // The name in the second field may hold blanks; it ends with the last parenthesis.
+        let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+        let ticks: u64 =
+            fields.get(11..13).ok_or("a short stat file")?.iter().filter_map(|f| f.parse::<u64>().ok()).sum();
+        // Linux shows a hundred ticks to a second, whatever it counts with.
+        Ok(Duration::from_millis(ticks * 10))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.words.take());
+        let patience = Instant::now() + Duration::from_secs(5);
+        while matches!(self.process.try_wait(), Ok(None)) && Instant::now() < patience {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// The first line that the measuring process says; then whether it is still there.
+pub(crate) fn hear_parent() -> Outcome<(String, oneshot::Receiver<()>)> {
+    let mut first = String::new();
+    std::io::stdin().lock().read_line(&mut first)?;
+    let (gone, is_gone) = oneshot::channel();
+    std::thread::spawn(move || {
+        let _ = std::io::stdin().lock().read_to_end(&mut Vec::new());
+        let _ = gone.send(());
+    });
+    // An interrupt from the terminal reaches everybody; we end with our parent, when our folder is removed.
+    tokio::spawn(async { while tokio::signal::ctrl_c().await.is_ok() {} });
+    Ok((first, is_gone))
+}
+
+/// Serves as `carrel serve` does until the parent is gone.
+pub(crate) async fn serve(app: Router, key: &str, parent_is_gone: oneshot::Receiver<()>) -> Outcome<()> {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    writeln!(std::io::stdout().lock(), "{} {key}", listener.local_addr()?)?;
+    let listener = listener.tap_io(|stream| {
+        let _ = stream.set_nodelay(true);
+    });
+    let app = app.into_make_service_with_connect_info::<SocketAddr>();
+    tokio::select! {
+        served = async { axum::serve(listener, app).await } => Ok(served?),
+        _ = parent_is_gone => Ok(()),
+    }
+}

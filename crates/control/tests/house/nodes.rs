@@ -1,0 +1,153 @@
+//! Several nodes on one PostgreSQL: no row is ever in two hands.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+};
+
+use async_trait::async_trait;
+use carrel_model::{
+    SandboxId,
+    public::{Cursor, NewSandbox},
+    sandbox::{Phase, Spec},
+};
+use carrel_sandbox::{Fitness, Pausing, Provider, ProviderError, Reach, Sighting, providers::fake::Fake};
+use carrel_testkit::{House, Setup, TestDatabase};
+
+/// Notices when two nodes act on one sandbox at once.
+#[derive(Default)]
+struct Witness {
+    at_work: Mutex<HashMap<SandboxId, u32>>,
+    overlaps: Mutex<Vec<SandboxId>>,
+    acts: Mutex<HashMap<u32, u32>>,
+}
+
+struct Watched {
+    fake: Arc<Fake>,
+    node: u32,
+    witness: Arc<Witness>,
+}
+
+impl Watched {
+    async fn act<T>(&self, id: &SandboxId, work: impl Future<Output = T>) -> T {
+        if let Some(other) = self.witness.at_work.lock().unwrap().insert(id.clone(), self.node) {
+            self.witness.overlaps.lock().unwrap().push(id.clone());
+            assert_ne!(other, self.node, "one node acts twice at once");
+        }
+        *self.witness.acts.lock().unwrap().entry(self.node).or_default() += 1;
+        // Gives the other nodes every chance to interfere.
+        for _ in 0..20 {
+            tokio::task::yield_now().await;
+        }
+        let done = work.await;
+        self.witness.at_work.lock().unwrap().remove(id);
+        done
+    }
+}
+
+#[async_trait]
+impl Provider for Watched {
+    async fn probe(&self) -> Result<Fitness, ProviderError> {
+        self.fake.probe().await
+    }
+    async fn create(&self, id: &SandboxId, spec: &Spec) -> Result<(), ProviderError> {
+        self.act(id, self.fake.create(id, spec)).await
+    }
+    async fn inspect(&self, id: &SandboxId) -> Result<Sighting, ProviderError> {
+        self.fake.inspect(id).await
+    }
+    async fn list(&self) -> Result<Vec<(SandboxId, Sighting)>, ProviderError> {
+        self.fake.list().await
+    }
+    async fn destroy(&self, id: &SandboxId) -> Result<(), ProviderError> {
+        self.act(id, self.fake.destroy(id)).await
+    }
+    fn reach(&self) -> Reach {
+        self.fake.reach()
+    }
+    fn pausing(&self) -> Option<&dyn Pausing> {
+        Some(self)
+    }
+}
+
+#[async_trait]
+impl Pausing for Watched {
+    async fn pause(&self, id: &SandboxId) -> Result<(), ProviderError> {
+        self.act(id, Pausing::pause(&*self.fake, id)).await
+    }
+    async fn resume(&self, id: &SandboxId) -> Result<(), ProviderError> {
+        self.act(id, Pausing::resume(&*self.fake, id)).await
+    }
+}
+
+async fn node(database: &TestDatabase, folder: &std::path::Path, number: u32, witness: &Arc<Witness>) -> House {
+    let witness = Arc::clone(witness);
+    let around =
+        move |fake| Arc::new(Watched { fake, node: number, witness: Arc::clone(&witness) }) as Arc<dyn Provider>;
+    // Two hands each: most rows cannot be born in hand and must be claimed.
+    let setup =
+        Setup { shared: Some(folder.to_owned()), steps_at_once: 2, around: Box::new(around), ..Setup::default() };
+    House::build(database, setup).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn several_nodes_share_the_work_and_never_a_row() {
+    let database = TestDatabase::postgres().await;
+    let (folder, witness) = (tempfile::tempdir().unwrap(), Arc::<Witness>::default());
+    let mut nodes = Vec::new();
+    for number in 0..3 {
+        nodes.push(node(&database, folder.path(), number, &witness).await);
+    }
+    let mut made = Vec::new();
+    for number in 0..60 {
+        let house: &House = &nodes[number % 3];
+        made.push(house.control.sandboxes().create(&house.admin, NewSandbox::default(), None).await.unwrap().sandbox);
+    }
+    // Every sandbox is changed through another node than the one that made it.
+    for (number, sandbox) in made.iter().enumerate() {
+        let house = &nodes[(number + 1) % 3];
+        house.until(sandbox, Phase::Ready).await;
+        house.control.sandboxes().pause(&house.admin, &sandbox.id).await.unwrap();
+    }
+    for (number, sandbox) in made.iter().enumerate() {
+        let house = &nodes[(number + 2) % 3];
+        house.until(sandbox, Phase::Paused).await;
+        house.control.sandboxes().destroy(&house.admin, &sandbox.id).await.unwrap();
+    }
+    for sandbox in &made {
+        nodes[0].until(sandbox, Phase::Gone).await;
+    }
+    assert_eq!(*witness.overlaps.lock().unwrap(), Vec::<SandboxId>::new(), "two nodes acted on one row");
+    assert_eq!(witness.acts.lock().unwrap().len(), 3, "a node did no work");
+    assert_eq!(nodes[0].store.journal().head() >= Cursor(60 * 4), true);
+    for house in nodes {
+        house.close().await;
+    }
+    database.drop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_lives_on_one_node_is_left_to_it() {
+    let database = TestDatabase::postgres().await;
+    let (here, there) = (House::open(&database).await, House::open(&database).await);
+    let made = here.control.sandboxes().create(&here.admin, NewSandbox::default(), None).await.unwrap().sandbox;
+    here.until(&made, Phase::Ready).await;
+    // The other node sweeps and does not find it in its own folder; it must not call it lost. A canary of its own,
+    // lost and found out, tells that it has swept since.
+    for _ in 0..2 {
+        let canary = there.control.sandboxes().create(&there.admin, NewSandbox::default(), None).await.unwrap().sandbox;
+        there.until(&canary, Phase::Ready).await;
+        there.fake.destroy(&canary.id).await.unwrap();
+        there.until(&canary, Phase::Failed).await;
+    }
+    assert_eq!(here.until(&made, Phase::Ready).await.phase, Phase::Ready);
+    // Asked through the other node, done by its own.
+    there.control.sandboxes().destroy(&there.admin, &made.id).await.unwrap();
+    here.until(&made, Phase::Gone).await;
+    // Each house looks only at what is its own when it closes.
+    let folder = here.fake.folder().to_owned();
+    assert_eq!(std::fs::read_dir(folder).unwrap().count(), 0);
+    there.close().await;
+    here.close().await;
+    database.drop().await;
+}

@@ -1,0 +1,252 @@
+//! A house in this process: store, control and doors on a free port.
+
+use std::{net::SocketAddr, num::NonZeroU32, path::Path, sync::Arc, time::Duration};
+
+use carrel_control::{Control, KeysDesk, Patience, Retention, Settings};
+use carrel_model::{
+    Authority, Grant, KeyId,
+    breaker::Rules,
+    public::{Defaults, SandboxView},
+    sandbox::{Lifetime, Phase},
+};
+use carrel_sandbox::{
+    Provider, Reach, Sighting,
+    providers::fake::{self, Fake, Weather},
+};
+use carrel_store::Store;
+use jiff::SignedDuration;
+use reqwest::{Method, RequestBuilder, StatusCode};
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+use crate::{EventStream, TestDatabase};
+
+/// How a house is built.
+pub struct Setup {
+    /// How keepers wait. Short by default: tests do not have all day.
+    pub patience: Patience,
+    /// How long things are remembered.
+    pub retention: Retention,
+    /// How long the fake provider takes to create.
+    pub create_takes: Duration,
+    /// Requests per second and at once that one key may make.
+    pub rate: Option<(u32, u32)>,
+    /// How many steps are taken at once.
+    pub steps_at_once: usize,
+    /// Where the fake remembers; a folder of its own when absent. Shared by all nodes that are given the same.
+    pub shared: Option<std::path::PathBuf>,
+    /// Stands between the house and its provider, to watch or to disturb.
+    pub around: Box<dyn Fn(Arc<Fake>) -> Arc<dyn Provider>>,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Setup {
+            patience: Patience {
+                lease: Duration::from_secs(2),
+                sweep: Duration::from_millis(150),
+                step: Duration::from_secs(30),
+                first_retry: Duration::from_millis(5),
+                longest_retry: Duration::from_millis(50),
+                tries: 10,
+                breaker: Rules { failures: 5, rest: SignedDuration::from_millis(150) },
+            },
+            retention: Retention::default(),
+            create_takes: Duration::ZERO,
+            rate: None,
+            steps_at_once: 16,
+            shared: None,
+            around: Box::new(|fake| fake),
+        }
+    }
+}
+
+/// A whole house.
+pub struct House {
+    /// The study.
+    pub control: Control,
+    /// The memory.
+    pub store: Store,
+    /// The provider under everything.
+    pub fake: Arc<Fake>,
+    /// Where the doors are.
+    pub url: String,
+    /// The secret of the admin key.
+    pub key: String,
+    /// The grant of the admin key.
+    pub admin: Grant,
+    http: reqwest::Client,
+    stop: oneshot::Sender<()>,
+    served: tokio::task::JoinHandle<()>,
+    folder: tempfile::TempDir,
+}
+
+impl House {
+    /// Opens a house as tests usually need it.
+    pub async fn open(database: &TestDatabase) -> House {
+        House::build(database, Setup::default()).await
+    }
+
+    /// Opens a house as this test needs it.
+    pub async fn build(database: &TestDatabase, setup: Setup) -> House {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let folder = tempfile::tempdir().unwrap();
+        let reach = if setup.shared.is_some() { Reach::Anywhere } else { Reach::Node };
+        let place = setup.shared.clone().unwrap_or_else(|| folder.path().join("fake"));
+        let fake = fake::Config { folder: place, create_takes: setup.create_takes, reach };
+        let fake = Arc::new(fake.build().unwrap());
+        let store = Store::open(database.options()).await.unwrap();
+        let settings = Settings {
+            node: carrel_control::new_node_id(),
+            defaults: defaults(),
+            patience: setup.patience,
+            retention: setup.retention,
+            steps_at_once: setup.steps_at_once,
+        };
+        let provider = (setup.around)(Arc::clone(&fake));
+        let providers = [("fake".parse().unwrap(), provider)];
+        let control = Control::open(store.clone(), providers, settings).await.unwrap();
+        let secret = KeysDesk::draw_secret();
+        let key = control.keys().adopt_admin(&secret, "admin").await.unwrap().unwrap();
+        let admin = Grant { key: key.id, name: key.name, authority: Authority::Admin, origin: None };
+
+        let (rate, burst) = setup.rate.map_or((None, 1), |(rate, burst)| (NonZeroU32::new(rate), burst));
+        let options = carrel_api::Options {
+            requests_per_second: rate,
+            burst: NonZeroU32::new(burst).unwrap(),
+            cookie: "carrel_visit_test".into(),
+            secure: false,
+            metrics: None,
+        };
+        let app = carrel_api::router(control.clone(), options).into_make_service_with_connect_info::<SocketAddr>();
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let (stop, stopped) = oneshot::channel();
+        let serving = axum::serve(listener, app).with_graceful_shutdown(async {
+            let _ = stopped.await;
+        });
+        let served = tokio::spawn(async move { serving.await.unwrap() });
+        let http = reqwest::Client::builder().no_proxy().build().unwrap();
+        House { control, store, fake, url, key: secret.reveal(), admin, http, stop, served, folder }
+    }
+
+    /// A request with the admin key. The path begins with `/`.
+    pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        self.bare_request(method, path).bearer_auth(&self.key)
+    }
+
+    /// A request with another key.
+    pub fn request_as(&self, secret: &str, method: Method, path: &str) -> RequestBuilder {
+        self.bare_request(method, path).bearer_auth(secret)
+    }
+
+    /// A request without any key.
+    pub fn bare_request(&self, method: Method, path: &str) -> RequestBuilder {
+        self.http.request(method, format!("{}{path}", self.url))
+    }
+
+    /// Sends a request; the status, and the JSON of the answer (`null` when it has none).
+    pub async fn ask(&self, request: RequestBuilder) -> (StatusCode, Value) {
+        let response = request.send().await.unwrap();
+        let status = response.status();
+        let body = response.bytes().await.unwrap();
+        (status, serde_json::from_slice(&body).unwrap_or(Value::Null))
+    }
+
+    /// A sandbox that is ready.
+    pub async fn ready_sandbox(&self) -> SandboxView {
+        let request = self.request(Method::POST, "/api/v1/sandboxes?wait=ready").json(&json!({}));
+        let (status, body) = self.ask(request).await;
+        assert_eq!((status, &body["phase"]), (StatusCode::CREATED, &json!("ready")), "{body}");
+        serde_json::from_value(body).unwrap()
+    }
+
+    /// A new key with this role; its id and its secret.
+    pub async fn mint(&self, body: Value) -> (KeyId, String) {
+        let (status, minted) = self.ask(self.request(Method::POST, "/api/v1/keys").json(&body)).await;
+        assert_eq!(status, StatusCode::CREATED, "{minted}");
+        let id = serde_json::from_value(minted["key"]["id"].clone()).unwrap();
+        (id, minted["secret"].as_str().unwrap().to_owned())
+    }
+
+    /// Follows the events with the admin key. `query` begins with `?` or is empty.
+    pub async fn events(&self, query: &str) -> EventStream {
+        EventStream::open(self.request(Method::GET, &format!("/api/v1/events{query}"))).await
+    }
+
+    /// Waits until a sandbox is in a phase, however long it takes, and shows it.
+    pub async fn until(&self, sandbox: &SandboxView, phase: Phase) -> SandboxView {
+        self.until_it(sandbox, |view| view.phase == phase).await
+    }
+
+    /// Waits until something is true of a sandbox.
+    pub async fn until_it(&self, sandbox: &SandboxView, is_so: impl Fn(&SandboxView) -> bool) -> SandboxView {
+        let journal = self.store.journal();
+        let mut follower = journal.follow(journal.head());
+        loop {
+            let row = self.store.sandboxes().find(&sandbox.id).await.unwrap().unwrap();
+            let view = SandboxView::from(&row);
+            if is_so(&view) {
+                return view;
+            }
+            follower.next().await.unwrap();
+        }
+    }
+
+    /// Changes the weather over the fake provider.
+    pub fn weather(&self, weather: Weather) {
+        *self.fake.weather().lock().unwrap() = weather;
+    }
+
+    /// The folder of this house.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Closes the house and asserts that rows and provider agree, and that nothing half made is left.
+    pub async fn close(self) {
+        let House { control, store, fake, stop, served, http, folder, .. } = self;
+        let _ = stop.send(());
+        control.drain();
+        drop(http);
+        served.await.unwrap();
+        control.close().await;
+        *fake.weather().lock().unwrap() = Weather::Clear;
+        let mut seen: Vec<_> = fake.list().await.unwrap();
+        seen.sort_by(|a, b| a.0.cmp(&b.0));
+        let mut expected: Vec<_> = living(&store)
+            .await
+            .into_iter()
+            .filter_map(|row| match row.phase {
+                Phase::Ready => Some((row.id, Sighting::Running)),
+                Phase::Paused => Some((row.id, Sighting::Paused)),
+                _ => None,
+            })
+            .collect();
+        expected.sort_by(|a, b| a.0.cmp(&b.0));
+        assert_eq!(seen, expected, "rows and provider do not agree");
+        let files: Vec<_> = std::fs::read_dir(fake.folder()).unwrap().map(|file| file.unwrap().file_name()).collect();
+        assert!(files.iter().all(|name| !name.to_string_lossy().starts_with('.')), "half made: {files:?}");
+        drop(folder);
+    }
+}
+
+async fn living(store: &Store) -> Vec<carrel_model::sandbox::Sandbox> {
+    let (mut all, mut filter) = (Vec::new(), carrel_store::Filter::default());
+    loop {
+        let (page, _) = store.sandboxes().list(&filter, 500).await.unwrap();
+        let Some(last) = page.last() else { return all };
+        filter.before = Some((last.created_at, last.id.clone()));
+        all.extend(page);
+    }
+}
+
+/// What a sandbox gets in tests.
+pub fn defaults() -> Defaults {
+    Defaults {
+        template: "host".parse().unwrap(),
+        provider: "fake".parse().unwrap(),
+        lifetime: Lifetime::new(3600).unwrap(),
+        limits: serde_json::from_value(json!({"cpus": 1, "memory_mb": 256, "disk_mb": 512, "pids": 128})).unwrap(),
+    }
+}

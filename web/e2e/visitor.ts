@@ -1,0 +1,84 @@
+/** Someone at a browser, who hears every complaint the browser makes. */
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { AxeBuilder } from '@axe-core/playwright'
+import { type BrowserContext, chromium, type Page } from 'playwright-core'
+
+const BROWSERS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+
+export class Visitor {
+  readonly page: Page
+  readonly #context: BrowserContext
+  readonly #profile: string
+  #complaints: string[] = []
+
+  private constructor(context: BrowserContext, page: Page, profile: string) {
+    this.#context = context
+    this.page = page
+    this.#profile = profile
+    page.on('console', (message) => {
+      if (message.type() === 'error') this.#complaints.push(`${message.text()} (${message.location().url})`)
+    })
+    page.on('pageerror', (error) => this.#complaints.push(String(error)))
+  }
+
+  static async arrive(): Promise<Visitor> {
+    const executablePath = process.env.CHROMIUM ?? BROWSERS.find(existsSync)
+    if (!executablePath) throw new Error('No browser: install chromium, or name one in CHROMIUM.')
+    const profile = await mkdtemp(join(tmpdir(), 'carrel-browser-'))
+    const context = await chromium.launchPersistentContext(profile, {
+      executablePath,
+      headless: true,
+      viewport: { width: 1280, height: 860 },
+      args: [
+        '--no-sandbox',
+        '--disable-gpu',
+        '--disable-quic',
+        '--no-first-run',
+        '--disable-background-networking',
+        '--disable-component-update',
+        '--disable-sync',
+      ],
+    })
+    const page = context.pages()[0] ?? (await context.newPage())
+    return new Visitor(context, page, profile)
+  }
+
+  /** What the browser complained about since the last time we asked. */
+  complaints(): string[] {
+    const heard = this.#complaints
+    this.#complaints = []
+    return heard
+  }
+
+  /** Does something the browser is bound to complain about, and forgives those complaints alone. */
+  async forgiving<T>(expected: RegExp, act: () => Promise<T>): Promise<T> {
+    const before = this.complaints()
+    const outcome = await act()
+    this.#complaints = [...before, ...this.complaints().filter((complaint) => !expected.test(complaint))]
+    return outcome
+  }
+
+  /** What a strict reader of accessibility rules finds serious. Animations must have ended for colours to be true. */
+  async barriers(): Promise<string[]> {
+    await this.page.evaluate(() =>
+      Promise.allSettled(
+        document
+          .getAnimations()
+          .filter((it) => it.effect?.getComputedTiming().iterations !== Number.POSITIVE_INFINITY)
+          .map((it) => it.finished),
+      ),
+    )
+    const { violations } = await new AxeBuilder({ page: this.page }).analyze()
+    return violations
+      .filter((it) => it.impact === 'serious' || it.impact === 'critical')
+      .map((it) => `${it.id}: ${it.nodes.map((node) => node.target.join(' ')).join(', ')} (${it.help})`)
+  }
+
+  async leave(): Promise<void> {
+    await this.#context.close()
+    await rm(this.#profile, { recursive: true, force: true, maxRetries: 5 })
+  }
+}

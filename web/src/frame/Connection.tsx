@@ -1,0 +1,29 @@
+import { useLive } from '../api/live'
+import { cx } from '../ui/cx'
+
+const WORDS = {
+  connecting: 'Connecting',
+  live: 'Live',
+  reconnecting: 'Reconnecting',
+  resting: 'Resting',
+} as const
+
+/** Whether what is on the page is what is true. */
+export function Connection() {
+  const { state } = useLive()
+  const isLive = state === 'live'
+  return (
+    <span
+      role="status"
+      data-stream={state}
+      title={isLive ? 'Changes appear as they happen' : 'What you see may be a moment old'}
+      className="inline-flex items-center gap-2 text-small text-soft"
+    >
+      <span
+        aria-hidden
+        className={cx('size-1.5 rounded-full', isLive ? 'bg-lamp' : 'animate-breathe bg-brass')}
+      />
+      <span className={cx(isLive && 'max-md:sr-only')}>{WORDS[state]}</span>
+    </span>
+  )
+}

@@ -1,0 +1,128 @@
+import { useMutation } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import { api, ask } from '../api/client'
+import { Refusal, say } from '../api/problem'
+import type { Minted, NewKey, Role } from '../api/types'
+import { Button } from '../ui/Button'
+import { Dialog, DialogBody, DialogFoot } from '../ui/Dialog'
+import { Field, Input, Select } from '../ui/Field'
+import { Trouble } from '../ui/Small'
+import { parseDuration } from '../ui/time'
+
+const ROLES: Record<Role, string> = {
+  admin: 'everything, keys and audit included',
+  member: 'sandboxes and tasks',
+  agent: 'what one agent may do',
+  sandbox: 'what one sandbox may do',
+}
+
+interface NewKeyDialogProps {
+  isOpen: boolean
+  onClose(): void
+  onMinted(key: Minted): void
+}
+
+export function NewKeyDialog(props: NewKeyDialogProps) {
+  return (
+    <Dialog
+      isOpen={props.isOpen}
+      onClose={props.onClose}
+      title="New key"
+      lead="Name it after who will hold it."
+    >
+      <NewKeyForm {...props} />
+    </Dialog>
+  )
+}
+
+function NewKeyForm({ onClose, onMinted }: NewKeyDialogProps) {
+  const [name, setName] = useState('')
+  const [role, setRole] = useState<Role>('member')
+  const [holder, setHolder] = useState('')
+  const [expiry, setExpiry] = useState('')
+  const create = useMutation({
+    mutationFn: (body: NewKey) => ask(api.POST('/api/v1/keys', { body })),
+    onSuccess: onMinted,
+  })
+  const expires_in_s = parseDuration(expiry)
+  const isExpiryUnclear = expiry.trim() !== '' && !expires_in_s
+  const fields = create.error instanceof Refusal ? create.error.fields : {}
+  const isBound = role === 'agent' || role === 'sandbox'
+  const bound = role === 'agent' ? 'agent_id' : 'sandbox_id'
+
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (isExpiryUnclear) return
+    create.mutate({
+      name: name.trim(),
+      role,
+      ...(expires_in_s ? { expires_in_s } : {}),
+      ...(isBound && holder.trim() ? { [bound]: holder.trim() } : {}),
+    })
+  }
+
+  return (
+    <form noValidate onSubmit={submit} className="contents">
+      <DialogBody>
+        <div className="space-y-4">
+          <Field label="Name" error={fields.name}>
+            {(wiring) => (
+              <Input
+                {...wiring}
+                autoFocus
+                value={name}
+                onChange={(event) => setName(event.target.value)}
+                placeholder="laptop, ci, claude"
+              />
+            )}
+          </Field>
+          <Field label="Role" error={fields.role} hint={`May do ${ROLES[role]}.`}>
+            {(wiring) => (
+              <Select {...wiring} value={role} onChange={(event) => setRole(event.target.value as Role)}>
+                {Object.keys(ROLES).map((it) => (
+                  <option key={it}>{it}</option>
+                ))}
+              </Select>
+            )}
+          </Field>
+          {isBound && (
+            <Field label={role === 'agent' ? 'Agent' : 'Sandbox'} error={fields[bound]}>
+              {(wiring) => (
+                <Input
+                  {...wiring}
+                  value={holder}
+                  onChange={(event) => setHolder(event.target.value)}
+                  className="font-mono text-small"
+                />
+              )}
+            </Field>
+          )}
+          <Field
+            label="Expires after"
+            error={isExpiryUnclear ? 'Write a length of time, such as 12h or 30d.' : fields.expires_in_s}
+          >
+            {(wiring) => (
+              <Input
+                {...wiring}
+                value={expiry}
+                onChange={(event) => setExpiry(event.target.value)}
+                placeholder="never, or 30d"
+              />
+            )}
+          </Field>
+          {create.isError && Object.keys(fields).length === 0 && (
+            <Trouble title="The key was not made" detail={say(create.error)} />
+          )}
+        </div>
+      </DialogBody>
+      <DialogFoot>
+        <Button tone="quiet" onClick={onClose}>
+          Cancel
+        </Button>
+        <Button tone="primary" type="submit" isBusy={create.isPending} disabled={!name.trim()}>
+          Make key
+        </Button>
+      </DialogFoot>
+    </form>
+  )
+}

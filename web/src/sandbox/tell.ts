@@ -1,0 +1,33 @@
+/** What an entry of a sandbox's journal says, given the one before it. */
+import type { SandboxView } from '../api/types'
+import { duration } from '../ui/time'
+
+export interface Told {
+  /** What happened, in a few words. */
+  what: string
+  /** Why, when it was said. */
+  why: string | undefined
+}
+
+export function tell(before: SandboxView | undefined, now: SandboxView): Told {
+  const why = now.phase === 'gone' || now.phase === 'closing' ? (now.ended?.why ?? now.note) : now.note
+  return { what: happened(before, now), why: why ?? undefined }
+}
+
+function happened(before: SandboxView | undefined, now: SandboxView): string {
+  if (!before) return now.phase === 'requested' ? 'Asked for' : `First seen ${now.phase}`
+  if (before.phase !== now.phase) {
+    if (before.phase === 'paused' && now.phase === 'ready') return 'Resumed'
+    return capital(now.phase)
+  }
+  if (before.want !== now.want) return `Wanted ${now.want}`
+  if (now.attempts > before.attempts) return `Attempt ${now.attempts} failed`
+  if (now.timeout_s !== before.timeout_s || now.expires_at !== before.expires_at)
+    return `Lifetime set to ${duration(now.timeout_s)}`
+  if (now.note !== before.note) return now.note ? 'Noted' : 'Cleared its note'
+  return 'Changed'
+}
+
+function capital(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1)
+}

@@ -1,0 +1,27 @@
+import { Switch as Radix } from 'radix-ui'
+import { type ReactNode, useId } from 'react'
+
+interface SwitchProps {
+  isOn: boolean
+  onChange(isOn: boolean): void
+  children: ReactNode
+}
+
+export function Switch({ isOn, onChange, children }: SwitchProps) {
+  const id = useId()
+  return (
+    <span className="inline-flex items-center gap-2.5">
+      <Radix.Root
+        id={id}
+        checked={isOn}
+        onCheckedChange={onChange}
+        className="h-5 w-9 shrink-0 rounded-full bg-line-strong p-0.5 transition-colors data-[state=checked]:bg-lamp"
+      >
+        <Radix.Thumb className="block size-4 rounded-full bg-card shadow-card transition-transform duration-150 data-[state=checked]:translate-x-4" />
+      </Radix.Root>
+      <label htmlFor={id} className="cursor-pointer text-soft select-none">
+        {children}
+      </label>
+    </span>
+  )
+}

@@ -1,0 +1,71 @@
+/** Times for people. All of them take `now`, so the same moment always reads the same. */
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+/** How long ago, in its largest unit: `now`, `42 s`, `3 min`, `5 h`, `12 d`. */
+export function age(at: string, now: number): string {
+  const passed = Math.max(0, now - Date.parse(at))
+  if (passed < 2 * SECOND) return 'now'
+  if (passed < MINUTE) return `${Math.floor(passed / SECOND)} s`
+  if (passed < HOUR) return `${Math.floor(passed / MINUTE)} min`
+  if (passed < DAY) return `${Math.floor(passed / HOUR)} h`
+  return `${Math.floor(passed / DAY)} d`
+}
+
+/** What is left, finer towards the end: `0:42`, `9:05`, `25 min`, `3 h 07`, `2 d 4 h`. Never below zero. */
+export function countdown(until: string, now: number): string {
+  const left = Math.max(0, Date.parse(until) - now)
+  const seconds = Math.ceil(left / SECOND)
+  if (seconds < 600) return `${Math.floor(seconds / 60)}:${two(seconds % 60)}`
+  const minutes = Math.floor(seconds / 60)
+  if (minutes < 60) return `${minutes} min`
+  if (minutes < 24 * 60) return `${Math.floor(minutes / 60)} h ${two(minutes % 60)}`
+  const hours = Math.floor(minutes / 60)
+  return `${Math.floor(hours / 24)} d ${hours % 24} h`
+}
+
+/** The part of a lifetime that is left, from 1 down to 0. */
+export function fractionLeft(until: string, wholeSeconds: number, now: number): number {
+  if (wholeSeconds <= 0) return 0
+  return Math.min(1, Math.max(0, (Date.parse(until) - now) / (wholeSeconds * SECOND)))
+}
+
+/** A length of time as it was asked for: `90 s`, `15 min`, `1 h 30 min`, `2 d`. */
+export function duration(seconds: number): string {
+  if (seconds < 120) return `${seconds} s`
+  const days = Math.floor(seconds / 86_400)
+  const hours = Math.floor((seconds % 86_400) / 3600)
+  const minutes = Math.floor((seconds % 3600) / 60)
+  const parts = [days && `${days} d`, hours && `${hours} h`, minutes && !days && `${minutes} min`].filter(
+    Boolean,
+  )
+  return parts.join(' ')
+}
+
+/** Reads what people type for a length of time: `900`, `90s`, `15m`, `1h30m`, `2 d`. Undefined when it means nothing. */
+export function parseDuration(text: string): number | undefined {
+  const clean = text.trim().toLowerCase()
+  if (/^\d+$/.test(clean)) return Number(clean)
+  if (!/^(\d+(\.\d+)?\s*(s|sec|m|min|h|d)\s*)+$/.test(clean)) return undefined
+  const units: Record<string, number> = { s: 1, sec: 1, m: 60, min: 60, h: 3600, d: 86_400 }
+  let total = 0
+  for (const [, amount, , unit] of clean.matchAll(/(\d+(\.\d+)?)\s*(sec|min|s|m|h|d)/g)) {
+    total += Number(amount) * (units[unit as string] ?? 0)
+  }
+  return Math.round(total)
+}
+
+/** The whole truth, for a tooltip. */
+export function exact(at: string): string {
+  const date = new Date(at)
+  return Number.isNaN(date.getTime())
+    ? at
+    : date.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+}
+
+function two(value: number): string {
+  return String(value).padStart(2, '0')
+}

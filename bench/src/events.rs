@@ -162,20 +162,21 @@ async fn wait_for_all(readers: &[Reader], last: i64) {
     }
 }
 
-/// Writes at a steady pace, whether the answers are quick or slow.
+/// Writes at a steady pace for as long as a round lasts; a server that is too slow for it makes fewer entries.
 async fn write(plan: &Plan, server: &Server, entries_per_request: u32, writers: Vec<Vec<Request>>) -> Outcome<()> {
-    let requests_per_second = plan.entries_per_second / entries_per_request;
-    let between = Duration::from_secs(1) / requests_per_second;
-    let turns = plan.lasts.as_secs() as u32 * requests_per_second / WRITERS;
-    let began = Instant::now();
+    let between = Duration::from_secs(1) * entries_per_request / plan.entries_per_second;
+    let (began, lasts) = (Instant::now(), plan.lasts);
     let mut tasks = JoinSet::new();
     for (number, requests) in (0..).zip(writers) {
         let mut connection = Connection::open(server.address).await?;
         tasks.spawn(async move {
             let mut ticks = tokio::time::interval_at(began + between * number, between * WRITERS);
             ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
-            for request in requests.iter().cycle().take(turns as usize) {
+            for request in requests.iter().cycle() {
                 ticks.tick().await;
+                if began.elapsed() >= lasts {
+                    break;
+                }
                 connection.ask(request).await?;
             }
             io::Result::Ok(())

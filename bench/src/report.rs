@@ -83,7 +83,7 @@ pub(crate) fn table(title: &str, measures: &[Measure]) -> Outcome<()> {
     line(format_args!("\n{title}"))?;
     line(format_args!(
         "  {:<34}{:>12}{:>12}{:>9}   aim",
-        format!("medians of {rounds} rounds"),
+        format!("median of rounds: {rounds}"),
         "house",
         "peer",
         "ratio"

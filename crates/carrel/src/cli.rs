@@ -129,7 +129,9 @@ impl Cli {
             Verb::Audit(args) => args.run(&client()?).await,
             Verb::SignIn { open } => client::sign_in(&client()?, open).await,
             Verb::Completions { shell } => {
-                clap_complete::generate(shell, &mut Cli::command(), "carrel", &mut std::io::stdout());
+                let mut script = Vec::new();
+                clap_complete::generate(shell, &mut Cli::command(), "carrel", &mut script);
+                say::line(String::from_utf8_lossy(&script).trim_end());
                 Ok(())
             }
             Verb::Openapi => say::json(&carrel_api::openapi()),

@@ -171,19 +171,26 @@ pub(crate) fn understand(
             set.push(((*key).to_owned(), value.clone(), "flag".into()));
         }
     }
+    let place = file.map_or("the configuration".to_owned(), |(path, _)| path.display().to_string());
+    let mut config = read(&layers, &place)?;
+    // One by one, so that the one that makes no sense is blamed.
     for (key, value, origin) in set {
         layers = layers.set_override(&key, value).map_err(|error| broken(&origin, &error))?;
+        let place = if origin == "flag" { format!("the flag for {key}") } else { origin.clone() };
+        config = read(&layers, &place)?;
         origins.insert(key, origin);
     }
-    let place = file.map_or("the configuration".to_owned(), |(path, _)| path.display().to_string());
-    let understood = layers.build().and_then(config::Config::try_deserialize::<Config>);
-    let config = understood.map_err(|error| broken(&place, &error))?;
     let values = flatten(&config);
     let origins = origins.into_iter().map(|(key, origin)| {
         let value = values.get(&key).cloned().unwrap_or_default();
         (key, (value, origin))
     });
     Ok(Understood { origins: origins.collect(), config, warnings })
+}
+
+fn read(layers: &config::ConfigBuilder<config::builder::DefaultState>, place: &str) -> Result<Config, Failure> {
+    let understood = layers.clone().build().and_then(config::Config::try_deserialize::<Config>);
+    understood.map_err(|error| broken(place, &error))
 }
 
 fn broken(place: &str, error: &config::ConfigError) -> Failure {

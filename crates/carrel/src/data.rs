@@ -50,6 +50,14 @@ impl DataDir {
         made.map_err(|error| self.trouble("cannot be made", &error))
     }
 
+    /// The files inside are for this user alone; a directory that was there before may still let others look.
+    pub(crate) fn warn_if_open_to_others(&self) {
+        use std::os::unix::fs::PermissionsExt;
+        if fs::metadata(&self.0).is_ok_and(|about| about.permissions().mode() & 0o077 != 0) {
+            tracing::warn!("others may look into the data directory; `chmod 700` keeps them out");
+        }
+    }
+
     /// Takes the lock, or says who has it.
     pub(crate) fn lock(&self) -> Result<Lock, Failure> {
         let path = self.0.join("carrel.lock");

@@ -2,6 +2,7 @@
 
 use std::{path::Path, process::Command};
 
+use carrel_model::public::Readiness;
 use carrel_sandbox::{Provider, Reach, providers::fake};
 use serde::Serialize;
 
@@ -48,11 +49,16 @@ pub(crate) async fn doctor(data: &DataDir, args: &FileArgs, common: &Common) -> 
     find("data directory", state, detail, (state == State::Bad).then_some("give another one with --data"));
     match Client::new(common)?.readiness().await {
         Ok(ready) => {
+            let state = match ready.status {
+                Readiness::Ready => State::Good,
+                Readiness::Degraded | Readiness::Draining => State::Missing,
+                Readiness::Unavailable => State::Bad,
+            };
             let word = serde_json::to_value(ready.status)
                 .ok()
                 .and_then(|value| value.as_str().map(str::to_owned))
                 .unwrap_or_default();
-            find("server", State::Good, format!("{word} at {}; database {}", common.url, ready.database), None);
+            find("server", state, format!("{word} at {}; database {}", common.url, ready.database), None);
         }
         Err(_) => find(
             "server",

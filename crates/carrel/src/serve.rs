@@ -1,6 +1,6 @@
 //! `carrel serve`: opens the house, opens the doors, and closes both without cutting anybody off.
 
-use std::{future::IntoFuture, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{future::IntoFuture, io::IsTerminal, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use axum::serve::ListenerExt;
 use carrel_control::{Control, KeysDesk, Settings};
@@ -25,15 +25,20 @@ pub(crate) async fn serve(data: DataDir, args: ServeArgs) -> Result<(), Failure>
     let flags = [("server.listen", args.listen), ("database.url", args.database)];
     let Understood { config, warnings, .. } = understand(&data, args.config.as_deref(), &flags)?;
     start_log(&config)?;
+    // Whatever is made from here on is for this user alone.
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
     for warning in warnings {
         tracing::warn!("{warning}");
     }
     data.make()?;
+    data.warn_if_open_to_others();
     let _lock = data.lock()?;
+    // From here on an end is an orderly one, also before anybody was greeted.
+    let mut ends = Ends::listen()?;
     let metrics = record_numbers()?;
     let (listener, address) = listen(&config.server.listen).await?;
     let opening = say::progress("opening the house");
-    let control = open_house(&data, &config).await?;
+    let (store, control) = open_house(&data, &config).await?;
     opening.finish_and_clear();
 
     let front = front_address(&config, address);
@@ -45,7 +50,6 @@ pub(crate) async fn serve(data: DataDir, args: ServeArgs) -> Result<(), Failure>
             tracing::debug!(%error, "a connection keeps its delay");
         }
     });
-    let mut ends = Ends::listen()?;
     let drain = control.clone();
     let (told, mut was_told) = tokio::sync::watch::channel(false);
     let serving = axum::serve(listener, app).with_graceful_shutdown(async move {
@@ -70,10 +74,15 @@ pub(crate) async fn serve(data: DataDir, args: ServeArgs) -> Result<(), Failure>
     if tokio::time::timeout(patience, control.close()).await.is_err() {
         tracing::warn!("some steps did not end in {patience:?}; the next start takes them up");
     }
+    store.close().await;
     Ok(())
 }
 
-async fn open_house(data: &DataDir, config: &Config) -> Result<Control, Failure> {
+async fn open_house(data: &DataDir, config: &Config) -> Result<(Store, Control), Failure> {
+    if config.sandboxes.provider.as_str() != "fake" {
+        let sentence = format!("there is no provider `{}`", config.sandboxes.provider);
+        return Err(Failure::new(sentence).hint("sandboxes.provider: this build has `fake`").exit(Exit::Usage));
+    }
     let database = match config.database.url.as_str() {
         "" => Database::Sqlite(data.path().join("carrel.db")),
         url => Database::parse(url)?,
@@ -93,12 +102,8 @@ async fn open_house(data: &DataDir, config: &Config) -> Result<Control, Failure>
     };
     let name = "fake".parse().expect("a good name");
     let fake: Arc<dyn Provider> = Arc::new(open_fake(data, config)?);
-    let control = Control::open(store, [(name, fake)], settings).await?;
-    if config.sandboxes.provider.as_str() != "fake" {
-        let sentence = format!("there is no provider `{}`", config.sandboxes.provider);
-        return Err(Failure::new(sentence).hint("sandboxes.provider: this build has `fake`").exit(Exit::Usage));
-    }
-    Ok(control)
+    let control = Control::open(store.clone(), [(name, fake)], settings).await?;
+    Ok((store, control))
 }
 
 fn open_fake(data: &DataDir, config: &Config) -> Result<fake::Fake, Failure> {
@@ -190,12 +195,22 @@ pub(crate) fn open_browser(link: &str) {
 }
 
 fn start_log(config: &Config) -> Result<(), Failure> {
-    let filter = EnvFilter::try_new(&config.log.level).map_err(|error| {
+    let level = &config.log.level;
+    // A lone word that is no level would be taken for the name of a module, and silence all others.
+    let is_word = !level.contains(['=', ',']);
+    let known = !is_word || level.parse::<tracing_subscriber::filter::LevelFilter>().is_ok();
+    let filter = if is_word { format!("{level},sqlx=warn") } else { level.clone() };
+    let filter = EnvFilter::try_new(filter).map_err(|error| error.to_string());
+    let filter = filter.and_then(|filter| if known { Ok(filter) } else { Err(format!("`{level}` is not a level")) });
+    let filter = filter.map_err(|error| {
         Failure::new(format!("log.level: {error}"))
             .hint("write `info`, `debug` or `carrel_control=debug`")
             .exit(Exit::Usage)
     })?;
-    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let lines = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_writer(std::io::stderr);
     match config.log.format.as_str() {
         "json" => lines.json().init(),
         "text" => lines.init(),

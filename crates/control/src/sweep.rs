@@ -53,8 +53,11 @@ async fn sweep(house: &Arc<House>, post: &Arc<Post>) -> Result<(), Error> {
         if expected.iter().any(|sandbox| sandbox.id == *id) {
             continue;
         }
-        match house.store.sandboxes().find(id).await?.map(|sandbox| sandbox.phase) {
-            Some(Phase::Gone | Phase::Failed) => bury(post, id).await,
+        match house.store.sandboxes().find(id).await? {
+            Some(sandbox) if sandbox.phase == Phase::Gone => bury(post, id).await,
+            // What was never ready is the rest of a failed creation; what was ready once and is back holds work.
+            Some(sandbox) if sandbox.phase == Phase::Failed && sandbox.ready_at.is_none() => bury(post, id).await,
+            Some(sandbox) if sandbox.phase == Phase::Failed => settle(house, post, &sandbox).await?,
             Some(_) => {}
             // Its row may be in a backup or in another database: somebody's work is not thrown away on a guess.
             None => orphans += 1,
@@ -71,8 +74,8 @@ async fn sweep(house: &Arc<House>, post: &Arc<Post>) -> Result<(), Error> {
 fn differs(sandbox: &Sandbox, sighting: Sighting) -> Option<(Fact, &'static str)> {
     match (sandbox.phase, sighting) {
         (Phase::Ready | Phase::Paused, Sighting::Missing) => Some((Fact::Broke, "Its provider no longer has it.")),
-        (Phase::Ready, Sighting::Paused) => Some((Fact::Done(Step::Pause), "It was found paused.")),
-        (Phase::Paused, Sighting::Running) => Some((Fact::Done(Step::Resume), "It was found running.")),
+        (Phase::Ready | Phase::Failed, Sighting::Paused) => Some((Fact::Done(Step::Pause), "It was found paused.")),
+        (Phase::Paused | Phase::Failed, Sighting::Running) => Some((Fact::Done(Step::Resume), "It was found running.")),
         _ => None,
     }
 }

@@ -152,6 +152,13 @@ impl From<AnyTask> for TaskId {
     }
 }
 
+impl FromStr for TaskId {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        text.parse::<AnyTask>().map(TaskId::from)
+    }
+}
+
 impl TryFrom<i64> for TaskId {
     type Error = Malformed;
     fn try_from(number: i64) -> Result<Self, Malformed> {

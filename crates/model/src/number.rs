@@ -57,12 +57,9 @@ impl<'de, const LEAST: u64, const MOST: u64> Deserialize<'de> for Whole<LEAST, M
                     .and_then(Whole::new)
                     .ok_or_else(|| E::invalid_value(de::Unexpected::Signed(number), &self))
             }
-            // Query strings arrive as text.
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
-                text.parse().map_err(|_| E::invalid_value(de::Unexpected::Str(text), &self))
-            }
         }
-        deserializer.deserialize_any(Reader)
+        // Not `any`: formats that know only text (queries, the environment) read the number, JSON takes no text for one.
+        deserializer.deserialize_u64(Reader)
     }
 }
 
@@ -120,7 +117,7 @@ impl<'de> Deserialize<'de> for Cpus {
                 self.visit_f64(cpus as f64)
             }
         }
-        deserializer.deserialize_any(Reader)
+        deserializer.deserialize_f64(Reader)
     }
 }
 

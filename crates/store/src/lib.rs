@@ -53,11 +53,17 @@ struct Inner {
     tasks: std::sync::Mutex<Vec<tokio::task::AbortHandle>>,
 }
 
-impl Drop for Inner {
-    fn drop(&mut self) {
-        for task in self.tasks.get_mut().map(std::mem::take).unwrap_or_default() {
+impl Inner {
+    fn end_tasks(&self) {
+        for task in self.tasks.lock().map(|mut tasks| std::mem::take(&mut *tasks)).unwrap_or_default() {
             task.abort();
         }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.end_tasks();
     }
 }
 
@@ -75,6 +81,19 @@ impl Store {
             self.inner.clock_ahead.store(theirs - Timestamp::now().as_microsecond(), Ordering::Relaxed);
         }
         Ok(())
+    }
+
+    /// Closes all connections. SQLite then brings everything into its one file.
+    pub async fn close(&self) {
+        // The listener holds a connection of the pool: it goes first.
+        self.inner.end_tasks();
+        match self.sql() {
+            sql::Sql::Sqlite { writer, readers } => {
+                readers.close().await;
+                writer.close().await;
+            }
+            sql::Sql::Postgres { pool, .. } => pool.close().await,
+        }
     }
 
     /// Whether the database answers.

@@ -7,9 +7,9 @@ use std::{
 
 use axum::{
     extract::{MatchedPath, Request},
-    http::{HeaderName, HeaderValue, Method, Uri},
+    http::{HeaderName, HeaderValue, Method, StatusCode, Uri, header},
     middleware::Next,
-    response::Response,
+    response::{IntoResponse, Response},
 };
 
 use super::Problem;
@@ -30,7 +30,14 @@ pub(crate) async fn around(request: Request, next: Next) -> Response {
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().map_or("other".to_owned(), |path| path.as_str().to_owned());
     let began = Instant::now();
-    let mut response = REQUEST_ID.scope(id.clone(), next.run(request)).await;
+    let uri = request.uri().clone();
+    let answer = async {
+        let response = next.run(request).await;
+        // The pages of libraries know nothing of problems: their bare refusal is told as ours.
+        let bare = response.status() == StatusCode::NOT_FOUND && !response.headers().contains_key(header::CONTENT_TYPE);
+        if bare { unknown_route(uri).await.into_response() } else { response }
+    };
+    let mut response = REQUEST_ID.scope(id.clone(), answer).await;
     let took = began.elapsed();
     let status = response.status();
     metrics::counter!("carrel_http_requests_total", "route" => route.clone(), "method" => known(&method), "status" => status.as_str().to_owned())

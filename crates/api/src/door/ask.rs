@@ -1,5 +1,7 @@
 //! What is asked: bodies, parameters and names, each checked by its type, each refusal a sentence that names the field.
 
+use std::{fmt::Display, str::FromStr};
+
 use axum::{
     body::to_bytes,
     extract::{FromRequest, FromRequestParts, Path, Request},
@@ -7,8 +9,8 @@ use axum::{
 };
 use carrel_control::Idempotency;
 use serde::{
-    Serialize,
-    de::{DeserializeOwned, IgnoredAny},
+    Deserialize, Deserializer, Serialize,
+    de::{self, DeserializeOwned, IgnoredAny},
 };
 
 use super::Problem;
@@ -129,7 +131,17 @@ fn complain(path: &str, said: &str) -> Problem {
         None if parent.is_empty() => "body".to_owned(),
         None => parent.to_owned(),
     };
-    Problem::field(&field, said)
+    Problem::field(&shortened(&field, 100), shortened(said, 1000))
+}
+
+/// The beginning and the end, where serde says what it found and what it expected.
+fn shortened(text: &str, most: usize) -> String {
+    let letters: Vec<char> = text.chars().collect();
+    if letters.len() <= most {
+        return text.to_owned();
+    }
+    let (beginning, end) = (&letters[..most / 4], &letters[letters.len() - most / 2..]);
+    beginning.iter().chain(&[' ', '…', ' ']).chain(end).collect()
 }
 
 impl<T: DeserializeOwned> FromRequestParts<Doors> for Query<T> {
@@ -141,6 +153,15 @@ impl<T: DeserializeOwned> FromRequestParts<Doors> for Query<T> {
             complain(&path, &error.into_inner().to_string())
         })
     }
+}
+
+/// Reads a parameter by its own rule, so that a refusal says what is allowed.
+pub(crate) fn from_text<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: FromStr<Err: Display>,
+{
+    String::deserialize(deserializer)?.parse().map(Some).map_err(de::Error::custom)
 }
 
 fn form_pairs(query: &str) -> form_urlencoded::Parse<'_> {

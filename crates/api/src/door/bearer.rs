@@ -7,7 +7,7 @@ use std::{
 };
 
 use axum::{
-    extract::{ConnectInfo, FromRequestParts},
+    extract::{ConnectInfo, FromRequestParts, OriginalUri},
     http::{HeaderMap, Method, header, request::Parts},
 };
 use axum_extra::extract::CookieJar;
@@ -139,7 +139,9 @@ async fn turn_away(doors: &Doors, parts: &Parts, origin: &Origin, why: &str) -> 
     if let Err(limited) = doors.limiter.admit_stranger(origin.0) {
         return limited;
     }
-    let what = format!("{} {}", parts.method, parts.uri.path());
+    // The whole path: nested routers see only their own part of it.
+    let path = parts.extensions.get::<OriginalUri>().map_or(parts.uri.path(), |OriginalUri(uri)| uri.path());
+    let what = format!("{} {path}", parts.method);
     let what: String = what.chars().take(200).collect();
     match doors.control.audit().turned_away(&what, origin.text(), why).await {
         Ok(()) => Problem::unauthorized(why),

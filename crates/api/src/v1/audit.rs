@@ -12,7 +12,7 @@ use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
-    door::{Asker, Limit, Problem, Query},
+    door::{Asker, Limit, Problem, Query, from_text},
     house::Doors,
 };
 
@@ -26,6 +26,7 @@ pub(super) fn routes() -> OpenApiRouter<Doors> {
 struct Ask {
     /// At most so many lines: 1 to 1000, 100 when left out.
     #[param(value_type = Option<u32>, minimum = 1, maximum = 1000)]
+    #[serde(deserialize_with = "from_text")]
     limit: Option<Limit>,
     /// The `next` of the page before.
     cursor: Option<String>,
@@ -40,7 +41,7 @@ struct Ask {
 }
 
 /// Lists the audit, newest first.
-#[utoipa::path(get, path = "/audit", tag = "audit", params(Ask),
+#[utoipa::path(get, path = "/audit", operation_id = "list_audit", tag = "audit", params(Ask),
     responses((status = 200, description = "A page of the audit.", body = Page<AuditView>),
         (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
 async fn list(

@@ -22,7 +22,7 @@ use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
-    door::{Asker, Problem, Query},
+    door::{Asker, Problem, Query, from_text},
     house::Doors,
 };
 
@@ -41,17 +41,19 @@ pub(super) fn routes() -> OpenApiRouter<Doors> {
 struct Ask {
     /// Begin after this cursor; with the next entry when left out.
     #[param(value_type = Option<i64>, minimum = 0)]
+    #[serde(deserialize_with = "from_text")]
     after: Option<Whole<0, { i64::MAX as u64 }>>,
     /// About this sandbox.
     sandbox_id: Option<SandboxId>,
     /// About this task.
+    #[serde(deserialize_with = "from_text")]
     task_id: Option<TaskId>,
     /// Of these kinds, separated by commas: `sandbox`, `key`, `provider`.
     kind: Option<String>,
 }
 
 /// Follows the journal. `id` is the cursor, `event` the kind, `data` the entry. Come back with `Last-Event-ID`.
-#[utoipa::path(get, path = "/events", tag = "events",
+#[utoipa::path(get, path = "/events", operation_id = "follow_events", tag = "events",
     params(Ask, ("Last-Event-ID" = Option<i64>, Header, description = "Goes before `after`.")),
     responses((status = 200, description = "A stream of entries; `reset` and `drain` are told in between.", body = Entry, content_type = "text/event-stream"),
         (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]

@@ -11,7 +11,7 @@ use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
-    door::{AskedOnce, Asker, Created, Json, Limit, Name, Problem, Query, Waited},
+    door::{AskedOnce, Asker, Created, Json, Limit, Name, Problem, Query, Waited, from_text},
     house::Doors,
 };
 
@@ -25,13 +25,14 @@ pub(super) fn routes() -> OpenApiRouter<Doors> {
 struct Ask {
     /// At most so many keys: 1 to 1000, 100 when left out.
     #[param(value_type = Option<u32>, minimum = 1, maximum = 1000)]
+    #[serde(deserialize_with = "from_text")]
     limit: Option<Limit>,
     /// The `next` of the page before.
     cursor: Option<String>,
 }
 
 /// Mints a key. Its secret is in the answer and nowhere else.
-#[utoipa::path(post, path = "/keys", tag = "keys", request_body = NewKey,
+#[utoipa::path(post, path = "/keys", operation_id = "create_key", tag = "keys", request_body = NewKey,
     params(("Idempotency-Key" = Option<String>, Header, description = "Repeating the request with the same key makes one thing.")),
     responses((status = 201, description = "The key and its secret.", body = Minted),
         (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
@@ -48,7 +49,7 @@ async fn create(
 }
 
 /// Lists the keys, newest first. Revoked ones stay on the list.
-#[utoipa::path(get, path = "/keys", tag = "keys", params(Ask),
+#[utoipa::path(get, path = "/keys", operation_id = "list_keys", tag = "keys", params(Ask),
     responses((status = 200, description = "A page of keys.", body = Page<KeyView>),
         (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
 async fn list(
@@ -61,7 +62,7 @@ async fn list(
 }
 
 /// Shows a key.
-#[utoipa::path(get, path = "/keys/{id}", tag = "keys", params(("id" = KeyId, Path)),
+#[utoipa::path(get, path = "/keys/{id}", operation_id = "get_key", tag = "keys", params(("id" = KeyId, Path)),
     responses((status = 200, description = "The key.", body = KeyView),
         (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
 async fn get(
@@ -73,7 +74,7 @@ async fn get(
 }
 
 /// Gives a key a new secret. The old one is void at once.
-#[utoipa::path(post, path = "/keys/{id}/rotate", tag = "keys", params(("id" = KeyId, Path)),
+#[utoipa::path(post, path = "/keys/{id}/rotate", operation_id = "rotate_key", tag = "keys", params(("id" = KeyId, Path)),
     responses((status = 200, description = "The key and its new secret.", body = Minted),
         (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
 async fn rotate(
@@ -85,7 +86,7 @@ async fn rotate(
 }
 
 /// Ends a key at once.
-#[utoipa::path(delete, path = "/keys/{id}", tag = "keys", params(("id" = KeyId, Path)),
+#[utoipa::path(delete, path = "/keys/{id}", operation_id = "revoke_key", tag = "keys", params(("id" = KeyId, Path)),
     responses((status = 204, description = "It is void."),
         (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
 async fn revoke(State(doors): State<Doors>, Asker(grant): Asker, Name(id): Name<KeyId>) -> Result<StatusCode, Problem> {

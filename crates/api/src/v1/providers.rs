@@ -14,7 +14,7 @@ pub(super) fn routes() -> OpenApiRouter<Doors> {
 }
 
 /// Lists the providers and their circuit breakers.
-#[utoipa::path(get, path = "/providers", tag = "providers",
+#[utoipa::path(get, path = "/providers", operation_id = "list_providers", tag = "providers",
     responses((status = 200, description = "The providers.", body = Page<ProviderView>),
         (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
 async fn list(State(doors): State<Doors>, Asker(grant): Asker) -> Result<axum::Json<Page<ProviderView>>, Problem> {

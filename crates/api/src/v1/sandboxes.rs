@@ -19,7 +19,7 @@ use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
-    door::{AskedOnce, Asker, Created, Json, Limit, Name, OptionalJson, Problem, Query, Waited},
+    door::{AskedOnce, Asker, Created, Json, Limit, Name, OptionalJson, Problem, Query, Waited, from_text},
     house::Doors,
 };
 
@@ -41,6 +41,7 @@ struct Wait {
     wait: Option<Phase>,
     /// Seconds to wait at most: 1 to 600, 60 when left out.
     #[param(value_type = Option<u64>, minimum = 1, maximum = 600)]
+    #[serde(deserialize_with = "from_text")]
     timeout: Option<Whole<1, 600>>,
 }
 
@@ -72,6 +73,7 @@ impl Wait {
 struct Ask {
     /// At most so many sandboxes: 1 to 1000, 100 when left out.
     #[param(value_type = Option<u32>, minimum = 1, maximum = 1000)]
+    #[serde(deserialize_with = "from_text")]
     limit: Option<Limit>,
     /// The `next` of the page before.
     cursor: Option<String>,
@@ -84,11 +86,12 @@ struct Ask {
     /// Of this agent.
     agent_id: Option<AgentId>,
     /// Of this task.
+    #[serde(deserialize_with = "from_text")]
     task_id: Option<TaskId>,
 }
 
 /// Asks for a sandbox. It is born `requested`; the events tell when it is `ready`.
-#[utoipa::path(post, path = "/sandboxes", tag = "sandboxes", request_body(content = Option<NewSandbox>),
+#[utoipa::path(post, path = "/sandboxes", operation_id = "create_sandbox", tag = "sandboxes", request_body(content = Option<NewSandbox>),
     params(Wait, ("Idempotency-Key" = Option<String>, Header, description = "Repeating the request with the same key makes one thing.")),
     responses((status = 201, description = "It was asked for.", body = SandboxView),
         (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
@@ -107,7 +110,7 @@ async fn create(
 }
 
 /// Lists sandboxes, newest first: those that the key may see.
-#[utoipa::path(get, path = "/sandboxes", tag = "sandboxes", params(Ask),
+#[utoipa::path(get, path = "/sandboxes", operation_id = "list_sandboxes", tag = "sandboxes", params(Ask),
     responses((status = 200, description = "A page of sandboxes.", body = SandboxPage),
         (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
 async fn list(
@@ -127,7 +130,7 @@ async fn list(
 }
 
 /// Shows a sandbox. One that ended is shown as its tombstone.
-#[utoipa::path(get, path = "/sandboxes/{id}", tag = "sandboxes", params(("id" = SandboxId, Path)),
+#[utoipa::path(get, path = "/sandboxes/{id}", operation_id = "get_sandbox", tag = "sandboxes", params(("id" = SandboxId, Path)),
     responses((status = 200, description = "The sandbox.", body = SandboxView),
         (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
 async fn get(
@@ -139,7 +142,7 @@ async fn get(
 }
 
 /// Asks for a sandbox to be paused.
-#[utoipa::path(post, path = "/sandboxes/{id}/pause", tag = "sandboxes", params(("id" = SandboxId, Path), Wait),
+#[utoipa::path(post, path = "/sandboxes/{id}/pause", operation_id = "pause_sandbox", tag = "sandboxes", params(("id" = SandboxId, Path), Wait),
     responses((status = 200, description = "It was asked for.", body = SandboxView),
         (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
 async fn pause(
@@ -153,7 +156,7 @@ async fn pause(
 }
 
 /// Asks for a paused sandbox to work again. Its lifetime starts anew.
-#[utoipa::path(post, path = "/sandboxes/{id}/resume", tag = "sandboxes", params(("id" = SandboxId, Path), Wait),
+#[utoipa::path(post, path = "/sandboxes/{id}/resume", operation_id = "resume_sandbox", tag = "sandboxes", params(("id" = SandboxId, Path), Wait),
     responses((status = 200, description = "It was asked for.", body = SandboxView),
         (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
 async fn resume(
@@ -167,7 +170,7 @@ async fn resume(
 }
 
 /// Starts a sandbox's lifetime anew.
-#[utoipa::path(post, path = "/sandboxes/{id}/timeout", tag = "sandboxes", params(("id" = SandboxId, Path)), request_body = NewTimeout,
+#[utoipa::path(post, path = "/sandboxes/{id}/timeout", operation_id = "set_sandbox_timeout", tag = "sandboxes", params(("id" = SandboxId, Path)), request_body = NewTimeout,
     responses((status = 200, description = "It lives that long from now on.", body = SandboxView),
         (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
 async fn set_timeout(
@@ -180,7 +183,7 @@ async fn set_timeout(
 }
 
 /// Asks for a sandbox to end. Asking again is no mistake.
-#[utoipa::path(delete, path = "/sandboxes/{id}", tag = "sandboxes", params(("id" = SandboxId, Path), Wait),
+#[utoipa::path(delete, path = "/sandboxes/{id}", operation_id = "destroy_sandbox", tag = "sandboxes", params(("id" = SandboxId, Path), Wait),
     responses((status = 204, description = "It was asked for."),
         (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
 async fn destroy(

@@ -35,7 +35,7 @@ struct SignInLink {
 }
 
 /// Signs a browser in.
-#[utoipa::path(post, path = "/sign-in", tag = "sign-in", request_body = SignIn, security(()),
+#[utoipa::path(post, path = "/sign-in", operation_id = "sign_in", tag = "sign-in", request_body = SignIn, security(()),
     responses((status = 200, description = "Signed in; the cookie says so.", body = SignedIn),
         (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
 async fn sign_in(State(doors): State<Doors>, origin: Origin, Json(asked): Json<SignIn>) -> Result<Response, Problem> {
@@ -68,7 +68,7 @@ async fn sign_in(State(doors): State<Doors>, origin: Origin, Json(asked): Json<S
 }
 
 /// Signs a browser out.
-#[utoipa::path(post, path = "/sign-out", tag = "sign-in", security(()),
+#[utoipa::path(post, path = "/sign-out", operation_id = "sign_out", tag = "sign-in", security(()),
     responses((status = 204, description = "Signed out.")))]
 async fn sign_out(State(doors): State<Doors>, parts: Parts) -> Result<Response, Problem> {
     if let Some(cookie) = cookie_value(&parts.headers, &doors)
@@ -81,7 +81,7 @@ async fn sign_out(State(doors): State<Doors>, parts: Parts) -> Result<Response, 
 }
 
 /// Makes a link that signs one browser in, once, as the bearer of the key that asks.
-#[utoipa::path(post, path = "/sign-in/link", tag = "sign-in",
+#[utoipa::path(post, path = "/sign-in/link", operation_id = "create_sign_in_link", tag = "sign-in",
     responses((status = 201, description = "The link.", body = SignInLink),
         (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
 async fn link(State(doors): State<Doors>, Asker(grant): Asker) -> Result<Created<SignInLink>, Problem> {
@@ -92,7 +92,7 @@ async fn link(State(doors): State<Doors>, Asker(grant): Asker) -> Result<Created
 }
 
 /// Says who is asking.
-#[utoipa::path(get, path = "/me", tag = "sign-in",
+#[utoipa::path(get, path = "/me", operation_id = "get_me", tag = "sign-in",
     responses((status = 200, description = "The bearer of the key.", body = Bearer),
         (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
 async fn me(Asker(grant): Asker) -> axum::Json<Bearer> {

@@ -26,6 +26,7 @@ async fn refuse_each<'a>(house: &House, cases: impl IntoIterator<Item = (Request
         assert_eq!(errors[0]["field"], field, "{about}: {problem}");
         assert!(errors[0]["detail"].as_str().unwrap().contains(words), "{about}: {words} is not in {problem}");
         assert!(problem["detail"].as_str().unwrap().contains(&format!("`{field}`")), "{about}: {problem}");
+        assert!(problem.to_string().len() < 3000, "{about}: a refusal does not throw everything back");
         assert!(!problem.to_string().contains("struct "), "{about}: a name from our code is in {problem}");
     }
     assert_eq!(traces(house).await, before);
@@ -59,8 +60,8 @@ on_both_databases! {
             (json!({"task_id": 1u64 << 63}), "task_id", task),
             (json!({"task_id": 1.5}), "task_id", task),
             (json!({"task_id": "one"}), "task_id", task),
-            (json!({"env": {"1X": "a"}}), "env", "the name of an environment variable is"),
-            (json!({"env": {"A\0B": "a"}}), "env", "the name of an environment variable is"),
+            (json!({"env": {"1X": "a"}}), "env.1X", "the name of an environment variable is"),
+            (json!({"env": {"A\0B": "a"}}), "env.A\0B", "the name of an environment variable is"),
             (json!({"env": {"X": "a\0b"}}), "env.X", "holds no NUL"),
             (json!({"env": {"X": long}}), "env.X", "at most 32768 bytes"),
             (json!({"env": {"X": 5}}), "env.X", "expected a string"),
@@ -97,6 +98,7 @@ on_both_databases! {
             (json!({"network": {"mode": "allow", "allow": ["http://x"]}}), "network.allow[0]", "an allowed host is"),
             (json!({"network": {"mode": "allow", "allow": vec!["x.org"; 257]}}), "network.allow", "at most 256 hosts"),
             (json!({"tempalte": "host"}), "tempalte", "`template`"),
+            (json!({"timeout_s": long}), "timeout_s", lifetime),
             (json!([]), "body", "a JSON object"),
             (json!(["host"]), "body", "a JSON object"),
             (json!(null), "body", "a JSON object"),
@@ -111,6 +113,8 @@ on_both_databases! {
             (r#"{"limits": {"cpus": 1, "cpus": 2}}"#, "limits.cpus", "duplicate"),
             (&*deep, "metadata.k", "expected a string"),
         ];
+        let problem = refused(422, post(&house, "/api/v1/sandboxes", &json!({long: 1}).to_string())).await;
+        assert!(problem.to_string().len() < 3000, "a refusal does not throw everything back");
         refuse_each(&house, odd.map(|(body, field, words)| (post(&house, "/api/v1/sandboxes", body), field, words))).await;
         house.close().await;
         database.drop().await;
@@ -146,9 +150,10 @@ on_both_databases! {
             (key(json!({"expires_in_s": 0})), "expires_in_s", lifetime),
             (key(json!({"admin": true})), "admin", "`name`, `role`, `agent_id`, `sandbox_id`, `expires_in_s`"),
             (("/api/v1/keys", json!(["x", "admin"])), "body", "a JSON object"),
-            (("/api/v1/sign-in", json!({"password": "x"})), "body", "`code` or `key`"),
+            (("/api/v1/sign-in", json!({"password": "x"})), "password", "`code` or `key`"),
             (("/api/v1/sign-in", json!({"code": 5})), "code", "a string"),
-            (("/api/v1/sign-in", json!({})), "body", "`code` or `key`"),
+            (("/api/v1/sign-in", json!({})), "body", "either a `code` or a `key`"),
+            (("/api/v1/sign-in", json!({"code": "x", "key": "y"})), "body", "either a `code` or a `key`"),
         ];
         refuse_each(&house, cases.map(|((path, body), field, words)| (post(&house, path, &body.to_string()), field, words))).await;
         house.close().await;
@@ -190,7 +195,7 @@ on_both_databases! {
             (get("audit?limit=0"), "limit", limit),
             (get("audit?cursor=x"), "cursor", cursor),
             (get("audit?actor=me"), "actor", "a key id is"),
-            (get("audit?outcome=maybe"), "outcome", "`done`, `denied`"),
+            (get("audit?outcome=maybe"), "outcome", "`done` or `denied`"),
             (get("audit?action=a%00b"), "action", "NUL"),
             (get("audit?subject=%00"), "subject", "NUL"),
             (get("events?after=-1"), "after", after),
@@ -264,11 +269,12 @@ on_both_databases! {
         let house = House::open(&database).await;
         let before = traces(&house).await;
         for path in [
-            "/nothing", "/api", "/api/v1", "/api/v2/sandboxes", "/api/v1/sandboxes/", "/api/v1/sandboxes//pause", "/api/v1/nothing", "/%00",
+            "/nothing", "/api", "/api/v1", "/api/v2/sandboxes", "/api/v1/sandboxes/", "/api/v1/nothing", "/%00",
             "/app/assets/nothing.js", "/docs/nothing.js",
         ] {
             refused(404, house.request(Method::GET, path)).await;
         }
+        refused(404, house.request(Method::POST, "/api/v1/sandboxes//pause")).await;
         for path in ["x", "%00", "..%2f..%2fetc", "iiiiiiiiiiiiiiiiiiii"] {
             refused(404, house.request(Method::GET, &format!("/api/v1/sandboxes/{path}"))).await;
             refused(404, house.request(Method::DELETE, &format!("/api/v1/sandboxes/{path}"))).await;
@@ -345,8 +351,23 @@ on_both_databases! {
 /// Bytes, JSON, and JSON that is nearly right.
 fn any_body() -> impl Strategy<Value = Vec<u8>> {
     let fields = [
-        "template", "provider", "isolation", "agent_id", "task_id", "env", "metadata", "timeout_s", "auto_pause", "limits", "network", "cpus",
-        "memory_mb", "disk_mb", "pids", "mode", "allow",
+        "template",
+        "provider",
+        "isolation",
+        "agent_id",
+        "task_id",
+        "env",
+        "metadata",
+        "timeout_s",
+        "auto_pause",
+        "limits",
+        "network",
+        "cpus",
+        "memory_mb",
+        "disk_mb",
+        "pids",
+        "mode",
+        "allow",
     ];
     let words = ["host", "base", "fake", "none", "microvm", "allow", "open", "x.org", "", "\0", "é", "a b"];
     let leaf = prop_oneof![
@@ -362,7 +383,8 @@ fn any_body() -> impl Strategy<Value = Vec<u8>> {
     let json = leaf.prop_recursive(4, 24, 6, move |inner| {
         prop_oneof![
             vec(inner.clone(), 0..4).prop_map(Value::from),
-            btree_map(name.clone(), inner, 0..4).prop_map(|map| map.into_iter().collect::<serde_json::Map<_, _>>().into()),
+            btree_map(name.clone(), inner, 0..4)
+                .prop_map(|map| map.into_iter().collect::<serde_json::Map<_, _>>().into()),
         ]
     });
     prop_oneof![

@@ -122,7 +122,8 @@ on_both_databases! {
                 "revoke" => assert_eq!(house.request(Method::DELETE, &format!("/api/v1/keys/{id}")).send().await.unwrap().status(), 204),
                 _ => {}
             }
-            house.mint(json!({"name": "later", "role": "member"})).await;
+            let later = format!("after {verb}");
+            house.mint(json!({"name": later, "role": "member"})).await;
             let mut born = false;
             while let Some(event) = events.next().await {
                 if event.name == "drain" {
@@ -130,7 +131,7 @@ on_both_databases! {
                 }
                 if let Happening::Key { key } = event.entry().happening {
                     born |= key.id == id;
-                    assert!(key.name != "later" || verb == "expire", "{verb}: heard what came after the end of its key");
+                    assert!(key.name != later || verb == "expire", "{verb}: heard what came after the end of its key");
                 }
             }
             assert!(born, "{verb}: it ended before its key did");

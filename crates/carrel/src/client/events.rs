@@ -28,8 +28,16 @@ impl Args {
         let mut query = Vec::new();
         query.extend(self.sandbox.map(|id| ("sandbox_id", id)));
         query.extend(self.kind.map(|kind| ("kind", kind)));
-        let json = client.json();
-        follow(client, self.after, &query, |entry| if json { print_json(entry) } else { print(entry) }).await
+        follow(client, self.after, &query, |entry| {
+            if client.json() {
+                print_json(entry);
+            } else if client.quiet() {
+                say::line(entry.cursor.0);
+            } else {
+                print(entry);
+            }
+        })
+        .await
     }
 }
 
@@ -76,7 +84,11 @@ fn print(entry: &Entry) {
     let (kind, what) = match &entry.happening {
         Happening::Sandbox { sandbox } => {
             let note = sandbox.note.as_deref().map(|note| format!("  {note}")).unwrap_or_default();
-            ("sandbox", format!("{}  {}{note}", sandbox.id, sandbox.phase.word()))
+            let going = match sandbox.phase.step_towards(sandbox.want) {
+                Some(_) if !sandbox.phase.is_over() => format!(" → {}", sandbox.want.word()),
+                _ => String::new(),
+            };
+            ("sandbox", format!("{}  {}{going}{note}", sandbox.id, sandbox.phase.word()))
         }
         Happening::Key { key } => {
             let state = if key.revoked_at.is_some() { "revoked" } else { "good" };

@@ -3,14 +3,18 @@
 use carrel_model::{
     AgentId, Role, SandboxId,
     key::KeySecret,
-    public::{KeyView, Minted, NewKey, Page},
+    public::{Bearer, KeyView, Minted, NewKey, Page},
     sandbox::Lifetime,
 };
 use clap::Subcommand;
 use reqwest::Method;
 
 use super::{Client, ago, only_match};
-use crate::{data::DataDir, failure::Failure, say};
+use crate::{
+    data::DataDir,
+    failure::{Exit, Failure},
+    say,
+};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
@@ -69,9 +73,9 @@ impl Verb {
             }
             Verb::Rotate { id } => {
                 let id = resolve(client, &id).await?;
-                let own = data.admin_key()?;
+                let me: Bearer = client.get("/me").await?;
                 let minted: Minted = client.fetch(client.request(Method::POST, &format!("/keys/{id}/rotate"))?).await?;
-                keep_own_key(data, own.as_ref(), &minted)?;
+                keep_own_key(data, &me, &minted)?;
                 show(client, &minted)
             }
             Verb::Revoke { id } => {
@@ -87,10 +91,10 @@ impl Verb {
 }
 
 /// Whoever rotates the key in `admin.key` with that very key goes on with the new one.
-fn keep_own_key(data: &DataDir, own: Option<&KeySecret>, minted: &Minted) -> Result<(), Failure> {
+fn keep_own_key(data: &DataDir, me: &Bearer, minted: &Minted) -> Result<(), Failure> {
     let fresh = minted.secret.as_deref().and_then(|text| KeySecret::parse(text).ok());
     let by_file = std::env::var_os("CARREL_KEY").is_none();
-    if let (Some(_), Some(fresh), true, "admin") = (own, fresh, by_file, minted.key.name.as_str()) {
+    if let Some(fresh) = fresh.filter(|_| by_file && me.key_id == minted.key.id) {
         data.write_admin_key(&fresh)?;
         say::aside("carrel: admin.key holds the new key");
     }
@@ -112,8 +116,15 @@ async fn all(client: &Client) -> Result<Vec<KeyView>, Failure> {
 
 async fn resolve(client: &Client, typed: &str) -> Result<String, Failure> {
     let keys = all(client).await?;
-    if let Some(named) = keys.iter().find(|key| key.name == typed && key.revoked_at.is_none()) {
-        return Ok(named.id.to_string());
+    let named: Vec<_> = keys.iter().filter(|key| key.name == typed && key.revoked_at.is_none()).collect();
+    match named[..] {
+        [] => {}
+        [only] => return Ok(only.id.to_string()),
+        [..] => {
+            let ids: Vec<_> = named.iter().map(|key| key.id.to_string()).collect();
+            let sentence = format!("several keys are called `{typed}`: {}", ids.join(", "));
+            return Err(Failure::new(sentence).hint("use the id").exit(Exit::Conflict));
+        }
     }
     only_match("key", typed, keys.into_iter().map(|key| key.id.to_string()))
 }

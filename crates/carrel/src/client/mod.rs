@@ -74,7 +74,12 @@ impl Client {
         }
         let status = response.status();
         match response.json::<Problem>().await {
-            Ok(problem) => Err(problem.into()),
+            Ok(mut problem) => {
+                if problem.status == 401 {
+                    problem.hint = Some("set CARREL_KEY, or use the data directory of the server with --data".into());
+                }
+                Err(problem.into())
+            }
             Err(_) => Err(Failure::new(format!("{} answered {status}", self.url)).hint("is that a Carrel server?")),
         }
     }

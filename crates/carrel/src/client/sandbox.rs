@@ -157,22 +157,32 @@ impl Verb {
                 show(client, &client.fetch(request.json(&NewTimeout { timeout_s: seconds })).await?)
             }
             Verb::Rm { ids, wait } => {
+                // One that cannot be ended does not keep the others alive.
+                let (mut ended, mut failure) = (Vec::new(), None);
                 for id in ids {
-                    let id = resolve(client, &id).await?;
-                    let request =
-                        client.request(Method::DELETE, &format!("/sandboxes/{id}"))?.query(&wait.query("gone"));
-                    let waiting = wait.progress(&format!("waiting for {id} to be gone"));
-                    let answer = client.send(request).await?;
-                    waiting.finish_and_clear();
-                    wait.check(&answer, &id)?;
-                    if !client.json() {
-                        say::line(&id);
+                    match end(client, &id, &wait).await {
+                        Ok(id) if client.json() => ended.push(id),
+                        Ok(id) => say::line(id),
+                        Err(error) => failure = Some(error),
                     }
                 }
-                Ok(())
+                if client.json() {
+                    say::json(&ended)?;
+                }
+                failure.map_or(Ok(()), Err)
             }
         }
     }
+}
+
+async fn end(client: &Client, typed: &str, wait: &Wait) -> Result<String, Failure> {
+    let id = resolve(client, typed).await?;
+    let request = client.request(Method::DELETE, &format!("/sandboxes/{id}"))?.query(&wait.query("gone"));
+    let waiting = wait.progress(&format!("waiting for {id} to be gone"));
+    let answer = client.send(request).await?;
+    waiting.finish_and_clear();
+    wait.check(&answer, &id)?;
+    Ok(id)
 }
 
 impl Wait {

@@ -175,7 +175,14 @@ impl SandboxesDesk<'_> {
         id: &SandboxId,
         lifetime: Lifetime,
     ) -> Result<Arc<SandboxView>, Error> {
-        self.want(grant, id, Action::SandboxTimeout, move |sandbox, tx| sandbox.extend(lifetime, tx.now())).await
+        self.want(grant, id, Action::SandboxTimeout, move |sandbox, tx| {
+            // What its lifetime paused stays paused: only `resume` brings it back.
+            if sandbox.want_at(tx.now()) == Want::Paused {
+                sandbox.want = Want::Paused;
+            }
+            sandbox.extend(lifetime, tx.now());
+        })
+        .await
     }
 
     /// Asks for a sandbox to end. Asking again changes nothing.

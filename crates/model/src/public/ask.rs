@@ -20,7 +20,7 @@ use crate::{
 
 /// Asks for a sandbox. Everything has a default.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields)]
 pub struct NewSandbox {
     /// What it starts from.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -52,16 +52,16 @@ pub struct NewSandbox {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub auto_pause: Option<bool>,
     /// How much it may use.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "an_object")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "an_object")]
     pub limits: Option<NewLimits>,
     /// Whom it may talk to.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "an_object")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "an_object")]
     pub network: Option<NewNetwork>,
 }
 
 /// How much a sandbox may use; what is left out has its default.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields)]
 pub struct NewLimits {
     /// Processors.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -124,12 +124,31 @@ pub struct NewKey {
 
 /// Signs a browser in: by the code of a sign-in link, or by a key.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields, rename_all = "snake_case")]
+#[serde(try_from = "CodeOrKey", rename_all = "snake_case")]
 pub enum SignIn {
     /// The code of a sign-in link. It works once.
     Code(String),
     /// A key.
     Key(String),
+}
+
+/// How a sign-in is read: serde's own way with enums blames the JSON where a field is wrong.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CodeOrKey {
+    code: Option<String>,
+    key: Option<String>,
+}
+
+impl TryFrom<CodeOrKey> for SignIn {
+    type Error = &'static str;
+    fn try_from(asked: CodeOrKey) -> Result<SignIn, Self::Error> {
+        match (asked.code, asked.key) {
+            (Some(code), None) => Ok(SignIn::Code(code)),
+            (None, Some(key)) => Ok(SignIn::Key(key)),
+            _ => Err("expected either a `code` or a `key`"),
+        }
+    }
 }
 
 /// What a sandbox gets where the request is silent.

@@ -95,7 +95,6 @@ pub struct Network {
     /// How open it is.
     pub mode: NetworkMode,
     /// With mode `allow`: the hosts that may be reached.
-    #[serde(default)]
     pub allow: Vec<HostRule>,
 }
 

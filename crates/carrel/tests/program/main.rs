@@ -1,0 +1,13 @@
+//! The real binary in its own process: killed, drained, misconfigured, and driven from the command line.
+
+mod command_line;
+mod crash;
+mod databases;
+mod drain;
+
+use std::path::Path;
+
+/// The binary under test.
+pub fn binary() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_carrel"))
+}

@@ -1,0 +1,307 @@
+//! The published language, word for word. It only grows: a snapshot that loses or changes a field breaks somebody.
+#![allow(clippy::unwrap_used, reason = "tests: a panic is the verdict")]
+
+use carrel_model::{
+    AgentId, Authority, Grant, KeyId, Role, SandboxId, Timestamp,
+    audit::{AuditLine, Outcome},
+    breaker::{Breaker, Rules},
+    key::Key,
+    public::{
+        AuditView, Bearer, BreakerView, Cursor, Drain, Entry, FieldProblem, Happening, KeyView, Kind, Minted, NewKey,
+        NewSandbox, NewTimeout, Page, Problem, ProviderView, Readiness, ReadinessView, Reset, SandboxPage, SandboxView,
+        SignIn, SignedIn,
+    },
+    sandbox::{AtEnd, Ended, Isolation, Lifetime, Phase, Sandbox, Spec, Want},
+};
+use insta::assert_json_snapshot;
+use jiff::SignedDuration;
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::json;
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::new(1_767_225_600 + second, 123_456_000).unwrap()
+}
+
+fn key_id(n: u8) -> KeyId {
+    KeyId::from_random([n; 8])
+}
+
+fn sandbox_id() -> SandboxId {
+    SandboxId::from_random([7; 16])
+}
+
+fn scout() -> AgentId {
+    "scout".parse().unwrap()
+}
+
+fn plain_spec() -> Spec {
+    Spec {
+        template: "host".parse().unwrap(),
+        provider: "fake".parse().unwrap(),
+        isolation: Isolation::None,
+        agent_id: None,
+        task_id: None,
+        env: Default::default(),
+        metadata: Default::default(),
+        lifetime: Lifetime::new(3600).unwrap(),
+        at_end: AtEnd::Destroy,
+        limits: from(json!({"cpus": 1, "memory_mb": 256, "disk_mb": 512, "pids": 128})),
+        network: Default::default(),
+    }
+}
+
+fn rich_spec() -> Spec {
+    Spec {
+        agent_id: Some(scout()),
+        task_id: Some(from(json!(42))),
+        env: from(json!({"TOKEN": "hunter2", "PATH": "/bin"})),
+        metadata: from(json!({"colour": "red"})),
+        at_end: AtEnd::Pause,
+        limits: from(json!({"cpus": 0.5, "memory_mb": 64, "disk_mb": 128, "pids": 16})),
+        network: from(json!({"mode": "allow", "allow": ["example.org", "*.example.org:443"]})),
+        isolation: Isolation::Microvm,
+        ..plain_spec()
+    }
+}
+
+fn from<T: DeserializeOwned>(value: serde_json::Value) -> T {
+    serde_json::from_value(value).unwrap()
+}
+
+/// A sandbox in a phase, as its row would be by then.
+fn sandbox(phase: Phase) -> Sandbox {
+    let spec = if phase == Phase::Paused { rich_spec() } else { plain_spec() };
+    let mut sandbox = Sandbox::born(sandbox_id(), spec, key_id(1), None, at(0));
+    sandbox.phase = phase;
+    sandbox.updated_at = at(5);
+    match phase {
+        Phase::Requested => (sandbox.updated_at, sandbox.revision) = (at(0), 1),
+        Phase::Preparing => {
+            sandbox.revision = 3;
+            sandbox.attempts = 2;
+            sandbox.next_attempt_at = Some(at(9));
+            sandbox.note = Some("It could not create yet: no answer.".into());
+        }
+        Phase::Ready => (sandbox.ready_at, sandbox.revision) = (Some(at(1)), 2),
+        Phase::Paused => (sandbox.ready_at, sandbox.want, sandbox.revision) = (Some(at(1)), Want::Paused, 4),
+        Phase::Closing | Phase::Gone => {
+            sandbox.ready_at = Some(at(1));
+            sandbox.want = Want::Gone;
+            sandbox.ended = Some(Ended {
+                by: key_id(2).to_string(),
+                why: "It was destroyed with the key `admin`.".into(),
+                at: at(4),
+            });
+            sandbox.revision = 5;
+        }
+        Phase::Failed => {
+            sandbox.revision = 7;
+            sandbox.note = Some("It could not create: there is no template `nope`.".into());
+        }
+    }
+    sandbox
+}
+
+fn key(authority: Authority) -> Key {
+    Key {
+        id: key_id(2),
+        name: "the key".into(),
+        authority,
+        prefix: "crl_abcdef".into(),
+        created_at: at(0),
+        created_by: None,
+        last_used_at: None,
+        expires_at: None,
+        revoked_at: None,
+        revision: 1,
+    }
+}
+
+fn provider(breaker: &Breaker) -> ProviderView {
+    ProviderView {
+        name: "fake".parse().unwrap(),
+        isolation: vec![Isolation::None, Isolation::Namespace, Isolation::Gvisor, Isolation::Microvm, Isolation::E2b],
+        templates: vec!["host".parse().unwrap()],
+        abilities: vec!["pause".into()],
+        reach: "node".into(),
+        missing: vec!["Nothing runs in a fake sandbox.".into()],
+        breaker: BreakerView::from(breaker),
+    }
+}
+
+/// Breakers that are closed, closed after a failure, open and half open.
+fn breakers() -> [Breaker; 4] {
+    let rules = Rules { failures: 2, rest: SignedDuration::from_secs(15) };
+    let closed = Breaker::default();
+    let mut shaken = closed.clone();
+    shaken.failed("no answer".into(), rules, at(0));
+    let mut open = shaken.clone();
+    open.failed("still no answer".into(), rules, at(1));
+    let mut half_open = open.clone();
+    half_open.admit(rules, at(60));
+    [closed, shaken, open, half_open]
+}
+
+fn problem() -> Problem {
+    Problem {
+        kind: "/problems/invalid".into(),
+        title: "Invalid value".into(),
+        status: 422,
+        detail: "`limits.cpus`: expected a number from 0.1 to 64.".into(),
+        hint: Some("Ask for less.".into()),
+        errors: vec![FieldProblem { field: "limits.cpus".into(), detail: "expected a number from 0.1 to 64".into() }],
+        request_id: Some("req_000000000001".into()),
+    }
+}
+
+/// What was written is read back as the same thing.
+fn survives<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(published: &T) {
+    let text = serde_json::to_string(published).unwrap();
+    assert_eq!(&serde_json::from_str::<T>(&text).unwrap(), published);
+}
+
+#[test]
+fn a_sandbox_reads_the_same_in_every_phase() {
+    for phase in Phase::ALL {
+        let view = SandboxView::from(&sandbox(phase));
+        survives(&view);
+        assert!(!serde_json::to_string(&view).unwrap().contains("hunter2"));
+        assert_json_snapshot!(format!("sandbox_{}", phase.word()), view);
+    }
+}
+
+#[test]
+fn a_sandbox_that_ended_by_its_lifetime_says_so() {
+    let mut gone = sandbox(Phase::Gone);
+    gone.want = Want::Ready;
+    gone.ended = Some(Ended { by: "lifetime".into(), why: "Its lifetime of 3600 s had passed.".into(), at: at(3600) });
+    assert_json_snapshot!("sandbox_gone_by_lifetime", SandboxView::from(&gone));
+}
+
+#[test]
+fn a_key_reads_the_same_in_every_role() {
+    let authorities =
+        [Authority::Admin, Authority::Member, Authority::Agent(scout()), Authority::Sandbox(sandbox_id())];
+    for authority in authorities {
+        let view = KeyView::from(&key(authority));
+        survives(&view);
+        assert_json_snapshot!(format!("key_{}", view.role.word()), view);
+    }
+    let mut ended = key(Authority::Member);
+    ended.created_by = Some(key_id(1));
+    ended.last_used_at = Some(at(30));
+    ended.expires_at = Some(at(3600));
+    ended.revoked_at = Some(at(60));
+    ended.revision = 2;
+    assert_json_snapshot!("key_revoked", KeyView::from(&ended));
+}
+
+#[test]
+fn a_minted_key_shows_its_secret_and_a_repeated_one_does_not() {
+    let view = KeyView::from(&key(Authority::Member));
+    let secret = Some("crl_abcdef0123456789abcdef0123456789abcdef01".to_owned());
+    let (minted, repeated) = (Minted { key: view.clone(), secret }, Minted { key: view, secret: None });
+    survives(&minted);
+    assert_json_snapshot!("minted", minted);
+    assert_json_snapshot!("minted_repeated", repeated);
+}
+
+#[test]
+fn a_provider_reads_the_same_however_its_breaker_stands() {
+    for (name, breaker) in ["closed", "shaken", "open", "half_open"].iter().zip(breakers()) {
+        let view = provider(&breaker);
+        survives(&view);
+        assert_json_snapshot!(format!("provider_{name}"), view);
+    }
+}
+
+#[test]
+fn an_entry_of_each_kind_carries_its_subject() {
+    let happenings = [
+        Happening::Sandbox { sandbox: Box::new(SandboxView::from(&sandbox(Phase::Ready))) },
+        Happening::Key { key: KeyView::from(&key(Authority::Admin)) },
+        Happening::Provider { provider: provider(&breakers()[2]) },
+    ];
+    for happening in happenings {
+        // A new kind of entry stops the build here: pin it, too.
+        let word = match happening.kind() {
+            Kind::Sandbox => "sandbox",
+            Kind::Key => "key",
+            Kind::Provider => "provider",
+        };
+        assert_eq!(word, happening.kind().word());
+        let entry = Entry { cursor: Cursor(17), at: at(5), happening };
+        survives(&entry);
+        assert_json_snapshot!(format!("entry_{word}"), entry);
+    }
+}
+
+#[test]
+fn readers_are_told_to_start_over_and_to_come_back() {
+    let (reset, drain) = (Reset { oldest: Cursor(12), head: Cursor(99) }, Drain { retry_ms: 500 });
+    survives(&reset);
+    survives(&drain);
+    assert_json_snapshot!("reset", reset);
+    assert_json_snapshot!("drain", drain);
+}
+
+#[test]
+fn a_problem_says_what_why_and_what_to_do() {
+    survives(&problem());
+    assert_json_snapshot!("problem", problem());
+    assert_json_snapshot!("problem_bare", Problem { hint: None, errors: Vec::new(), request_id: None, ..problem() });
+}
+
+#[test]
+fn a_line_of_the_audit_says_who_what_from_where_and_how_it_ended() {
+    let grant = Grant {
+        key: key_id(2),
+        name: "the key".into(),
+        authority: Authority::Agent(scout()),
+        origin: Some("::1".into()),
+    };
+    let subject = Some(sandbox_id().to_string());
+    let done = AuditLine::by(&grant, "sandbox.create", subject.clone(), Outcome::Done, at(0));
+    let denied = AuditLine::by(&grant, "sandbox.destroy", subject, Outcome::Denied, at(1)).with_detail("It may not.");
+    let nobody = AuditLine { key: None, name: "nobody".into(), role: None, subject: None, ..denied.clone() };
+    for (id, name, line) in [(1, "done", done), (2, "denied", denied), (3, "nobody", nobody)] {
+        let view = AuditView::new(id, line);
+        survives(&view);
+        assert_json_snapshot!(format!("audit_{name}"), view);
+    }
+}
+
+#[test]
+fn pages_bearers_and_readiness() {
+    let grant = Grant { key: key_id(2), name: "the key".into(), authority: Authority::Member, origin: None };
+    let bearer = Bearer::from(&grant);
+    assert_json_snapshot!("signed_in", SignedIn { bearer });
+    let items = vec![SandboxView::from(&sandbox(Phase::Ready))];
+    assert_json_snapshot!("page_of_sandboxes", SandboxPage { items, next: Some("1.x".into()), as_of: Cursor(3) });
+    assert_json_snapshot!("page_of_keys", Page { items: vec![KeyView::from(&key(Authority::Admin))], next: None });
+    for status in [Readiness::Ready, Readiness::Degraded, Readiness::Draining, Readiness::Unavailable] {
+        let word = serde_json::to_value(status).unwrap();
+        let view = ReadinessView { status, database: "ok".into(), providers: Vec::new() };
+        survives(&view);
+        assert_json_snapshot!(format!("readiness_{}", word.as_str().unwrap()), view);
+    }
+}
+
+#[test]
+fn what_may_be_asked_for_is_read_and_written_the_same_way() {
+    let all = json!({
+        "template": "base", "provider": "fake", "isolation": "none", "agent_id": "scout", "task_id": 7,
+        "env": {"TOKEN": "hunter2"}, "metadata": {"colour": "red"}, "timeout_s": 600, "auto_pause": true,
+        "limits": {"cpus": 0.5, "memory_mb": 64, "disk_mb": 128, "pids": 16},
+        "network": {"mode": "allow", "allow": ["example.org"]},
+    });
+    assert_eq!(serde_json::to_value(from::<NewSandbox>(all.clone())).unwrap(), all);
+    assert_eq!(serde_json::to_value(NewSandbox::default()).unwrap(), json!({}));
+    assert_eq!(serde_json::to_value(from::<NewTimeout>(json!({"timeout_s": 60}))).unwrap(), json!({"timeout_s": 60}));
+    let key = json!({"name": "x", "role": "agent", "agent_id": "scout", "expires_in_s": 60});
+    assert_eq!(serde_json::to_value(from::<NewKey>(key.clone())).unwrap(), key);
+    assert_eq!(from::<NewKey>(json!({"name": "x", "role": "admin"})).role, Role::Admin);
+    for sign_in in [json!({"code": "abc"}), json!({"key": "crl_abc"})] {
+        assert_eq!(serde_json::to_value(from::<SignIn>(sign_in.clone())).unwrap(), sign_in);
+    }
+}

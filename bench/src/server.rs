@@ -12,7 +12,11 @@ use std::{
 
 use axum::{Router, serve::ListenerExt};
 use carrel_model::public::SandboxView;
-use tokio::{net::TcpListener, sync::oneshot};
+use tokio::{
+    net::TcpListener,
+    signal::unix::{SignalKind, signal},
+    sync::oneshot,
+};
 
 use crate::{Outcome, http::Request};
 
@@ -94,8 +98,12 @@ pub(crate) fn hear_parent() -> Outcome<(String, oneshot::Receiver<()>)> {
         let _ = std::io::stdin().lock().read_to_end(&mut Vec::new());
         let _ = gone.send(());
     });
-    // An interrupt from the terminal reaches everybody; we end with our parent, when our folder is removed.
-    tokio::spawn(async { while tokio::signal::ctrl_c().await.is_ok() {} });
+    // What ends our parent often reaches us too (the terminal's interrupt, `timeout`). We hear it and go on: we end
+    // with our parent, and remove our folder first.
+    for kind in [SignalKind::interrupt(), SignalKind::terminate()] {
+        let mut heard = signal(kind)?;
+        tokio::spawn(async move { while heard.recv().await.is_some() {} });
+    }
     Ok((first, is_gone))
 }
 

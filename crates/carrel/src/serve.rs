@@ -162,8 +162,8 @@ async fn greet(data: &DataDir, config: &Config, control: &Control, front: &str, 
     };
     say::line(format_args!("Carrel is ready at {front}"));
     match control.keys().adopt_admin(&secret, "admin").await? {
-        Some(key) => {
-            let link = control.keys().link(&key.id).await?;
+        Some(grant) => {
+            let link = control.keys().link(&grant).await?;
             let link = format!("{front}/app/sign-in#code={}", link.code);
             say::line(format_args!("  Sign in   {link}"));
             say::line("            works once, within an hour; `carrel sign-in` prints another");

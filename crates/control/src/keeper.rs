@@ -5,7 +5,6 @@
 
 use std::{
     collections::HashMap,
-    panic::AssertUnwindSafe,
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -19,7 +18,6 @@ use carrel_model::{
 };
 use carrel_sandbox::ProviderError;
 use carrel_store::{Lease, Leased, News, StoreError};
-use futures::FutureExt;
 use jiff::SignedDuration;
 use tokio::{
     sync::{Notify, OwnedSemaphorePermit, Semaphore},
@@ -311,10 +309,7 @@ async fn take_step(
     leased: &Leased,
     unwanted: &Notify,
 ) -> Result<Outcome, Error> {
-    // A provider that panics has failed like any other: its row must not be left in nobody's hands.
-    let asked = AssertUnwindSafe(ask(post, step, &leased.sandbox)).catch_unwind();
-    let asked = asked.map(|answer| answer.unwrap_or_else(|_| Err(panicked(post))));
-    let asked = tokio::time::timeout(house.settings.patience.step, asked);
+    let asked = tokio::time::timeout(house.settings.patience.step, ask(post, step, &leased.sandbox));
     tokio::pin!(asked);
     let a_moment = tokio::time::sleep(A_MOMENT);
     tokio::pin!(a_moment);
@@ -340,10 +335,6 @@ async fn take_step(
             }
         }
     }
-}
-
-fn panicked(post: &Post) -> ProviderError {
-    ProviderError::Unavailable { why: format!("the provider `{}` panicked", post.name) }
 }
 
 async fn ask(post: &Post, step: Step, sandbox: &Sandbox) -> Result<(), ProviderError> {

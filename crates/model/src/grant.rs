@@ -76,6 +76,8 @@ pub enum Action {
     KeyRevoke,
     /// Read the audit.
     AuditRead,
+    /// Make a link that signs a browser in as the bearer.
+    SignInLink,
 }
 
 /// What it is asked of.
@@ -112,7 +114,7 @@ impl Grant {
             Authority::Admin => true,
             Authority::Member => match action {
                 SandboxCreate | SandboxRead | SandboxPause | SandboxResume | SandboxTimeout | SandboxDestroy
-                | ProviderRead | EventsFollow => true,
+                | ProviderRead | EventsFollow | SignInLink => true,
                 KeyCreate | KeyRead | KeyRotate | KeyRevoke | AuditRead => false,
             },
             Authority::Agent(me) => match (action, subject) {
@@ -120,7 +122,7 @@ impl Grant {
                     SandboxCreate | SandboxRead | SandboxPause | SandboxResume | SandboxTimeout | SandboxDestroy,
                     Subject::Sandbox { agent, .. },
                 ) => agent == Some(me),
-                (SandboxRead, Subject::House) | (ProviderRead | EventsFollow, _) => true,
+                (SandboxRead, Subject::House) | (ProviderRead | EventsFollow | SignInLink, _) => true,
                 _ => false,
             },
             Authority::Sandbox(me) => match (action, subject) {
@@ -216,6 +218,7 @@ impl Action {
             Action::KeyRotate => "key.rotate",
             Action::KeyRevoke => "key.revoke",
             Action::AuditRead => "audit.read",
+            Action::SignInLink => "sign_in.link",
         }
     }
 
@@ -234,6 +237,7 @@ impl Action {
             Action::KeyRotate => "rotate",
             Action::KeyRevoke => "revoke",
             Action::AuditRead => "read the audit",
+            Action::SignInLink => "make a sign-in link",
         }
     }
 }
@@ -299,6 +303,7 @@ mod tests {
         assert!(sandbox.covers(Action::SandboxRead, Subject::Sandbox { id: Some(&other), agent: None }).is_err());
         assert!(sandbox.covers(Action::SandboxDestroy, Subject::Sandbox { id: Some(&me), agent: None }).is_err());
         assert!(sandbox.covers(Action::SandboxCreate, Subject::Sandbox { id: None, agent: None }).is_err());
+        assert!(sandbox.covers(Action::SignInLink, Subject::House).is_err());
     }
 
     #[test]

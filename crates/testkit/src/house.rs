@@ -4,7 +4,7 @@ use std::{net::SocketAddr, num::NonZeroU32, path::Path, sync::Arc, time::Duratio
 
 use carrel_control::{Control, KeysDesk, Patience, Retention, Settings};
 use carrel_model::{
-    Authority, Grant, KeyId,
+    Grant, KeyId,
     breaker::Rules,
     public::{Defaults, SandboxView},
     sandbox::{Lifetime, Phase},
@@ -107,8 +107,7 @@ impl House {
         let providers = [("fake".parse().unwrap(), provider)];
         let control = Control::open(store.clone(), providers, settings).await.unwrap();
         let secret = KeysDesk::draw_secret();
-        let key = control.keys().adopt_admin(&secret, "admin").await.unwrap().unwrap();
-        let admin = Grant { key: key.id, name: key.name, authority: Authority::Admin, origin: None };
+        let admin = control.keys().adopt_admin(&secret, "admin").await.unwrap().unwrap();
 
         let (rate, burst) = setup.rate.map_or((None, 1), |(rate, burst)| (NonZeroU32::new(rate), burst));
         let options = carrel_api::Options {

@@ -1206,7 +1206,7 @@ export interface components {
             /** @description How open it is. */
             mode: components["schemas"]["NetworkMode"];
             /** @description With mode `allow`: the hosts that may be reached. */
-            allow?: components["schemas"]["HostRule"][];
+            allow: components["schemas"]["HostRule"][];
         };
         /**
          * @description How open the network is.
@@ -1232,25 +1232,21 @@ export interface components {
             /**
              * Format: double
              * @description Processors.
-             * @default null
              */
             cpus?: number | null;
             /**
              * Format: int64
              * @description Memory in MiB.
-             * @default null
              */
             memory_mb?: number | null;
             /**
              * Format: int64
              * @description Disk in MiB.
-             * @default null
              */
             disk_mb?: number | null;
             /**
              * Format: int64
              * @description Processes.
-             * @default null
              */
             pids?: number | null;
         };
@@ -1263,39 +1259,24 @@ export interface components {
         };
         /** @description Asks for a sandbox. Everything has a default. */
         NewSandbox: {
-            /** @default null */
             template?: components["schemas"]["TemplateName"] | null;
-            /** @default null */
             provider?: components["schemas"]["ProviderName"] | null;
-            /** @default null */
             isolation?: components["schemas"]["Isolation"] | null;
-            /** @default null */
             agent_id?: components["schemas"]["AgentId"] | null;
-            /** @default null */
             task_id?: components["schemas"]["TaskId"] | null;
-            /**
-             * @description Environment of everything that runs inside: at most 256 variables.
-             * @default null
-             */
+            /** @description Environment of everything that runs inside: at most 256 variables. */
             env?: {
                 [key: string]: string;
             } | null;
-            /** @default null */
             metadata?: components["schemas"]["Metadata"] | null;
             /**
              * Format: int64
              * @description How many seconds it lives.
-             * @default null
              */
             timeout_s?: number | null;
-            /**
-             * @description Pause it, do not end it, when its lifetime has passed.
-             * @default null
-             */
+            /** @description Pause it, do not end it, when its lifetime has passed. */
             auto_pause?: boolean | null;
-            /** @default null */
             limits?: components["schemas"]["NewLimits"] | null;
-            /** @default null */
             network?: components["schemas"]["NewNetwork"] | null;
         };
         /** @description Starts a lifetime anew. */

@@ -70,11 +70,11 @@ async fn sign_in(State(doors): State<Doors>, origin: Origin, Json(asked): Json<S
 /// Signs a browser out.
 #[utoipa::path(post, path = "/sign-out", operation_id = "sign_out", tag = "sign-in", security(()),
     responses((status = 204, description = "Signed out.")))]
-async fn sign_out(State(doors): State<Doors>, parts: Parts) -> Result<Response, Problem> {
+async fn sign_out(State(doors): State<Doors>, origin: Origin, parts: Parts) -> Result<Response, Problem> {
     if let Some(cookie) = cookie_value(&parts.headers, &doors)
         && is_own_page(&parts)
     {
-        doors.control.keys().sign_out(&cookie).await?;
+        doors.control.keys().sign_out(&cookie, origin.text()).await?;
     }
     let gone = format!("{}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0", doors.options.cookie);
     Ok((StatusCode::NO_CONTENT, set_cookie(&gone)).into_response())
@@ -85,7 +85,7 @@ async fn sign_out(State(doors): State<Doors>, parts: Parts) -> Result<Response, 
     responses((status = 201, description = "The link.", body = SignInLink),
         (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
 async fn link(State(doors): State<Doors>, Asker(grant): Asker) -> Result<Created<SignInLink>, Problem> {
-    let link = doors.control.keys().link(&grant.key).await?;
+    let link = doors.control.keys().link(&grant).await?;
     let path = format!("/app/sign-in#code={}", link.code);
     let body = SignInLink { path, expires_at: link.expires_at };
     Ok(Created { place: "/app/sign-in".into(), body, repeated: false, waited: Waited::NotAsked })

@@ -168,7 +168,34 @@ async fn whoever_rotates_the_admin_key_goes_on_with_the_new_one() {
     desk.json(&["key", "rotate", "admin"]).await;
     assert_ne!(std::fs::read_to_string(desk.data.path().join("admin.key")).unwrap(), before);
     assert_eq!(desk.run(&["sandbox", "ls"]).await.0, 0);
+
+    // Another key of the same name is another key.
+    let namesake = desk.json(&["key", "create", "admin"]).await["key"]["id"].as_str().unwrap().to_owned();
+    assert_eq!(desk.run(&["key", "rotate", "admin"]).await.0, 4, "it guessed which one was meant");
+    let before = std::fs::read_to_string(desk.data.path().join("admin.key")).unwrap();
+    desk.json(&["key", "rotate", &namesake]).await;
+    assert_eq!(std::fs::read_to_string(desk.data.path().join("admin.key")).unwrap(), before);
     desk.close().await;
+}
+
+#[tokio::test]
+async fn what_is_kept_is_for_this_user_alone_and_in_one_file_after_an_orderly_end() {
+    use std::os::unix::fs::PermissionsExt;
+    let desk = Desk::open().await;
+    desk.json(&["sandbox", "create", "--wait"]).await;
+    let data = desk.data.path().to_owned();
+    for file in std::fs::read_dir(&data).unwrap() {
+        let file = file.unwrap();
+        let mode = file.metadata().unwrap().permissions().mode() & 0o077;
+        assert_eq!(mode, 0, "{:?} is open to others", file.file_name());
+    }
+    let Desk { server, data } = desk;
+    assert!(server.terminate().await.success());
+    let left: Vec<_> = std::fs::read_dir(data.path()).unwrap().map(|file| file.unwrap().file_name()).collect();
+    assert!(
+        !left.iter().any(|name| name.to_string_lossy().contains("-wal")),
+        "a copy of carrel.db would be empty: {left:?}"
+    );
 }
 
 #[tokio::test]

@@ -69,13 +69,13 @@ impl KeysDesk<'_> {
     }
 
     /// Makes sure that a secret kept outside (in `admin.key`) opens the house. A key that was revoked stays revoked.
-    pub async fn adopt_admin(&self, secret: &KeySecret, name: &str) -> Result<Option<Key>, Error> {
+    pub async fn adopt_admin(&self, secret: &KeySecret, name: &str) -> Result<Option<Grant>, Error> {
         let face = hash_key(secret);
         if let Some(key) = self.house.store.keys().find_by_hash(&face).await? {
-            return Ok(key.is_good_at(self.house.store.now()).then_some(key));
+            return Ok(key.is_good_at(self.house.store.now()).then(|| grant_of(&key, None)));
         }
         let key = new_key(name.to_owned(), Authority::Admin, secret, None, None, self.house.store.now());
-        let adopted = key.clone();
+        let adopted = grant_of(&key, None);
         let change = self.house.store.change(move |tx| {
             Box::pin(async move {
                 tx.insert_key(&key, &face).await?;
@@ -197,15 +197,19 @@ impl KeysDesk<'_> {
         Ok(KeyView::from(&key))
     }
 
-    /// A link that signs one browser in, once, as the bearer of this key.
-    pub async fn link(&self, key: &KeyId) -> Result<Link, Error> {
+    /// A link that signs one browser in, once, as the bearer of the grant.
+    pub async fn link(&self, grant: &Grant) -> Result<Link, Error> {
+        self.house.admit(grant, Action::SignInLink, Subject::House).await?;
         let code = new_ticket();
         let expires_at = self.house.store.now() + LINK_LASTS;
-        let (ticket, key) = (hash(&code), key.clone());
+        let (ticket, grant) = (hash(&code), grant.clone());
         let change = self.house.store.change(move |tx| {
-            Box::pin(
-                async move { Ok::<_, Error>(tx.insert_sign_in(&ticket, &key, SignInKind::Link, expires_at).await?) },
-            )
+            Box::pin(async move {
+                tx.insert_sign_in(&ticket, &grant.key, SignInKind::Link, expires_at).await?;
+                let subject = Some(grant.key.to_string());
+                let line = AuditLine::by(&grant, Action::SignInLink.word(), subject, Outcome::Done, tx.now());
+                Ok::<_, Error>(tx.audit(&line).await?)
+            })
         });
         change.await?;
         Ok(Link { code, expires_at })
@@ -228,10 +232,16 @@ impl KeysDesk<'_> {
     }
 
     /// Signs a browser out.
-    pub async fn sign_out(&self, cookie: &str) -> Result<(), Error> {
+    pub async fn sign_out(&self, cookie: &str, origin: Option<String>) -> Result<(), Error> {
         let ticket = hash(cookie);
         let change = self.house.store.change(move |tx| {
-            Box::pin(async move { Ok::<_, Error>(tx.take_sign_in(&ticket, SignInKind::Visit).await?) })
+            Box::pin(async move {
+                let Some(key) = tx.take_sign_in(&ticket, SignInKind::Visit).await? else { return Ok(None) };
+                let subject = Some(key.id.to_string());
+                let line = AuditLine::by(&grant_of(&key, origin), "sign_out", subject, Outcome::Done, tx.now());
+                tx.audit(&line).await?;
+                Ok::<_, Error>(Some(key))
+            })
         });
         if let Some(key) = change.await? {
             self.house.doorman.forget(&key.id);

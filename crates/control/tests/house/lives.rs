@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use carrel_model::{public::NewSandbox, sandbox::Phase};
 use carrel_sandbox::{Provider, Sighting};
-use carrel_testkit::{House, Setup, TestDatabase, on_both_databases};
+use carrel_testkit::{House, Setup, on_both_databases};
 use serde_json::json;
 
 fn asking(body: serde_json::Value) -> NewSandbox {

@@ -16,7 +16,7 @@ use carrel_sandbox::{
     providers::fake::{Fake, Weather},
 };
 use carrel_store::News;
-use carrel_testkit::{House, Setup, TestDatabase, on_both_databases};
+use carrel_testkit::{House, Setup, on_both_databases};
 
 async fn ask(house: &House) -> std::sync::Arc<carrel_model::public::SandboxView> {
     house.control.sandboxes().create(&house.admin, NewSandbox::default(), None).await.unwrap().sandbox
@@ -140,6 +140,22 @@ on_both_databases! {
         house.fake.destroy(&made.id).await.unwrap();
         let failed = house.until(&made, Phase::Failed).await;
         assert_eq!(failed.note.as_deref(), Some("Its provider no longer has it."));
+        house.close().await;
+        database.drop().await;
+    }
+
+    async fn a_sandbox_that_was_lost_and_is_found_again_goes_on(database: TestDatabase) {
+        let house = House::open(&database).await;
+        let made = ask(&house).await;
+        house.until(&made, Phase::Ready).await;
+        // As when a disk is not mounted for a while.
+        let (place, aside) = (house.fake.folder().join(made.id.as_str()), house.folder().join("aside"));
+        std::fs::rename(&place, &aside).unwrap();
+        house.until(&made, Phase::Failed).await;
+        std::fs::rename(&aside, &place).unwrap();
+        let back = house.until(&made, Phase::Ready).await;
+        assert_eq!(back.note.as_deref(), Some("It was found running."));
+        assert_eq!(house.fake.inspect(&made.id).await, Ok(Sighting::Running), "somebody's work was thrown away");
         house.close().await;
         database.drop().await;
     }

@@ -1,4 +1,5 @@
 //! The fake keeps the contract, and the contract notices who does not.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a panic is the verdict of a test")]
 
 use async_trait::async_trait;
 use carrel_model::{SandboxId, sandbox::Spec};

@@ -15,7 +15,7 @@ use crate::{assert_problem, refused, send_raw, traces};
 const LARGEST_BODY: usize = 1024 * 1024;
 
 /// Sends each request and asserts that it is refused about this field, in a sentence with these words.
-async fn refuse_each<'a>(house: &House, cases: impl IntoIterator<Item = (RequestBuilder, &'a str, &'a str)>) {
+async fn refuse_each(house: &House, cases: Vec<(RequestBuilder, &str, &str)>) {
     let before = traces(house).await;
     for (request, field, words) in cases {
         let about = format!("{request:?}");
@@ -105,7 +105,7 @@ on_both_databases! {
             (json!("host"), "body", "a JSON object"),
             (json!(1e308), "body", "a JSON object"),
         ];
-        refuse_each(&house, cases.map(|(body, field, words)| (post(&house, "/api/v1/sandboxes", &body.to_string()), field, words))).await;
+        refuse_each(&house, cases.map(|(body, field, words)| (post(&house, "/api/v1/sandboxes", &body.to_string()), field, words)).into()).await;
 
         let deep = format!(r#"{{"metadata": {{"k": {}{} }} }}"#, "[".repeat(60), "]".repeat(60));
         let odd = [
@@ -115,7 +115,7 @@ on_both_databases! {
         ];
         let problem = refused(422, post(&house, "/api/v1/sandboxes", &json!({long: 1}).to_string())).await;
         assert!(problem.to_string().len() < 3000, "a refusal does not throw everything back");
-        refuse_each(&house, odd.map(|(body, field, words)| (post(&house, "/api/v1/sandboxes", body), field, words))).await;
+        refuse_each(&house, odd.map(|(body, field, words)| (post(&house, "/api/v1/sandboxes", body), field, words)).into()).await;
         house.close().await;
         database.drop().await;
     }
@@ -155,7 +155,7 @@ on_both_databases! {
             (("/api/v1/sign-in", json!({})), "body", "either a `code` or a `key`"),
             (("/api/v1/sign-in", json!({"code": "x", "key": "y"})), "body", "either a `code` or a `key`"),
         ];
-        refuse_each(&house, cases.map(|((path, body), field, words)| (post(&house, path, &body.to_string()), field, words))).await;
+        refuse_each(&house, cases.map(|((path, body), field, words)| (post(&house, path, &body.to_string()), field, words)).into()).await;
         house.close().await;
         database.drop().await;
     }
@@ -215,7 +215,7 @@ on_both_databases! {
             (once(&[b'x'; 256]), "Idempotency-Key", "1 to 255"),
             (once("é".as_bytes()), "Idempotency-Key", "1 to 255"),
         ];
-        refuse_each(&house, cases).await;
+        refuse_each(&house, cases.into()).await;
         house.close().await;
         database.drop().await;
     }

@@ -135,7 +135,9 @@ on_both_databases! {
                 }
             }
             assert!(born, "{verb}: it ended before its key did");
-            assert_eq!(me(&house, &secret).await, 401);
+            // A node that compares clocks with its database may be a moment off: an expiry is waited for, an end is not.
+            while verb == "expire" && me(&house, &secret).await == 200 {}
+            assert_eq!(me(&house, &secret).await, 401, "{verb}");
         }
         house.close().await;
         database.drop().await;

@@ -12,7 +12,7 @@ use crate::{denials, refused};
 const TABLE: &[(&str, &str, &str, [u16; 4])] = &[
     // verb, path, action in the audit
     ("GET", "/me", "", [200, 200, 200, 200]),
-    ("POST", "/sign-in/link", "", [201, 201, 201, 201]),
+    ("POST", "/sign-in/link", "sign_in.link", [201, 201, 201, 403]),
     ("GET", "/events", "events.follow", [200, 200, 200, 200]),
     ("GET", "/providers", "provider.read", [200, 200, 200, 403]),
     ("GET", "/sandboxes", "sandbox.read", [200, 200, 200, 200]),

@@ -101,6 +101,8 @@ on_both_databases! {
         assert_eq!(left.status(), 204);
         assert!(left.headers()["set-cookie"].to_str().unwrap().contains("Max-Age=0"));
         assert_eq!(me(&one).await.unwrap().status(), 401);
+        let (_, lines) = house.ask(house.request(Method::GET, "/api/v1/audit?action=sign_out")).await;
+        assert_eq!((lines["items"].as_array().unwrap().len(), &lines["items"][0]["outcome"]), (1, &json!("done")));
         assert_eq!(me(&other).await.unwrap().status(), 200);
         let again = house.bare_request(Method::POST, "/api/v1/sign-out").header("cookie", &one).send().await.unwrap();
         assert_eq!(again.status(), 204, "asking again is no mistake");

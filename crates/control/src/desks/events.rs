@@ -56,9 +56,9 @@ impl EventsDesk<'_> {
         let journal = self.house.store.journal();
         let believed = journal.head();
         let follower = journal.follow(after.unwrap_or(believed));
-        let began = tokio::time::Instant::now();
         // After the head was taken: whatever ends the key now is heard.
         let lasts = self.lasts(grant).await?;
+        let began = tokio::time::Instant::now();
         Ok(Listener { follower, filter, grant: grant.clone(), believed, lasts, began })
     }
 

@@ -1,4 +1,5 @@
 //! How the keepers behave: retries, breakers, sweeps, lifetimes, and several nodes on one database.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a panic is the verdict of a test")]
 
 mod lives;
 mod mishaps;

@@ -1,6 +1,9 @@
 //! All doors together: routes, limits, and what surrounds every request.
 
-use std::{num::NonZeroU32, sync::Arc};
+use std::{
+    num::NonZeroU32,
+    sync::{Arc, atomic::AtomicU32},
+};
 
 use axum::{Router, extract::DefaultBodyLimit, http::HeaderValue, middleware, response::Redirect, routing::get};
 use carrel_control::Control;
@@ -40,6 +43,8 @@ pub(crate) struct Doors {
     pub(crate) control: Control,
     pub(crate) options: Arc<Options>,
     pub(crate) limiter: Arc<Limiter>,
+    /// How many follow the events.
+    pub(crate) readers: Arc<AtomicU32>,
 }
 
 /// Bodies larger than this are refused.
@@ -80,7 +85,7 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
 /// All routes, ready to be served.
 pub fn router(control: Control, options: Options) -> Router {
     let limiter = Arc::new(Limiter::new(&options));
-    let doors = Doors { control, options: Arc::new(options), limiter };
+    let doors = Doors { control, options: Arc::new(options), limiter, readers: Arc::default() };
     let (api, openapi) = described().split_for_parts();
     let pages = Router::new()
         .merge(SwaggerUi::new("/docs").url("/api/v1/openapi.json", openapi))

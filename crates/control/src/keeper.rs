@@ -386,7 +386,7 @@ async fn mend(
     edit(house, leased, move |sandbox, _| {
         sandbox.attempts = attempts;
         sandbox.next_attempt_at = Some(next);
-        sandbox.note = Some(why);
+        sandbox.note = Some(why.clone());
         Ok(Next::GiveBack)
     })
     .await
@@ -408,7 +408,7 @@ pub(crate) async fn record(
 ) -> Result<Option<Leased>, Error> {
     edit(house, leased, move |sandbox, now| {
         sandbox.phase = sandbox.phase.after(fact)?;
-        sandbox.note = note;
+        sandbox.note = note.clone();
         match fact {
             Fact::Began(Step::Destroy) | Fact::Done(Step::Destroy) if sandbox.ended.is_none() => {
                 let why = format!("Its lifetime of {} s had passed.", sandbox.spec.lifetime);
@@ -433,19 +433,29 @@ enum Next {
     GiveBack,
 }
 
+/// Changes a row in hand. Mostly nobody else has changed it meanwhile: then it is written as it is known, and only else
+/// is it read again.
 async fn edit(
     house: &House,
     leased: &Leased,
-    change: impl FnOnce(&mut Sandbox, Timestamp) -> Result<Next, Error> + Send + 'static,
+    change: impl Fn(&mut Sandbox, Timestamp) -> Result<Next, Error> + Send + Sync + 'static,
 ) -> Result<Option<Leased>, Error> {
-    let (id, lease) = (leased.sandbox.id.clone(), leased.lease.clone());
+    let Leased { sandbox: known, lease: held } = leased.clone();
     let until = house.keeper.lease_end(house.store.now());
     let written = house.store.change(move |tx| {
         Box::pin(async move {
-            let mut sandbox = tx.lock_leased(&id, &lease).await?;
-            let next = change(&mut sandbox, tx.now())?;
-            let lease = Lease { until, ..lease };
-            let keep = matches!(next, Next::GoOn) && sandbox.step_at(tx.now()).is_some();
+            let lease = Lease { until, ..held.clone() };
+            let now = tx.now();
+            let keeps = |next: Next, sandbox: &Sandbox| matches!(next, Next::GoOn) && sandbox.step_at(now).is_some();
+            let mut sandbox = known.clone();
+            if let Ok(next) = change(&mut sandbox, now) {
+                let keep = keeps(next, &sandbox);
+                if tx.update_unchanged(&mut sandbox, &held, keep.then_some(&lease)).await? {
+                    return Ok(keep.then_some(Leased { sandbox, lease }));
+                }
+            }
+            let mut sandbox = tx.lock_leased(&known.id, &held).await?;
+            let keep = keeps(change(&mut sandbox, now)?, &sandbox);
             tx.update_sandbox(&mut sandbox, keep.then_some(&lease)).await?;
             Ok::<_, Error>(keep.then_some(Leased { sandbox, lease }))
         })
@@ -456,7 +466,7 @@ async fn edit(
 async fn postpone(house: &House, leased: &Leased, until: Timestamp, why: String) -> Result<(), Error> {
     let postponed = edit(house, leased, move |sandbox, _| {
         sandbox.next_attempt_at = Some(until);
-        sandbox.note = Some(why);
+        sandbox.note = Some(why.clone());
         Ok(Next::GiveBack)
     });
     postponed.await.map(drop)

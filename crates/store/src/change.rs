@@ -36,27 +36,29 @@ impl Tx {
 impl Store {
     /// Does the work in one transaction, writes what it tells to the journal, commits, and rings the bell.
     ///
-    /// When it returns, followers on this node can see the entries. An error rolls everything back.
+    /// When it returns, followers on this node can see the entries. An error rolls everything back. Once begun it cannot
+    /// be called off: a caller that goes away must not leave a commit without its bell.
     pub async fn change<T, E, F>(&self, work: F) -> Result<T, E>
     where
-        E: From<StoreError>,
-        F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, E>>,
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, E>> + Send + 'static,
     {
-        let mut tx = Tx { work: self.sql().begin().await?, now: self.now(), entries: Vec::new() };
-        let answer = work(&mut tx).await?;
-        let written = tx.write_entries(self).await?;
-        let last = written.last().map(|entry| entry.cursor());
-        let tail = Arc::clone(&self.inner.tail);
-        // From here on nobody can call it off: a caller that goes away must not leave a commit without its bell.
-        let committed = tokio::spawn(async move {
+        let store = self.clone();
+        let changed = self.inner.room.spawn(async move {
+            let mut tx = Tx { work: store.sql().begin().await?, now: store.now(), entries: Vec::new() };
+            let answer = work(&mut tx).await?;
+            let written = tx.write_entries(&store).await?;
+            let last = written.last().map(|entry| entry.cursor());
             tx.work.commit().await?;
-            tail.offer(written);
-            Ok::<_, StoreError>(())
+            store.inner.tail.offer(written);
+            Ok::<_, E>((answer, last))
         });
-        match committed.await {
-            Ok(done) => done?,
-            Err(panic) => std::panic::resume_unwind(panic.into_panic()),
-        }
+        let (answer, last) = match changed.await {
+            Ok(changed) => changed?,
+            Err(ended) if ended.is_panic() => std::panic::resume_unwind(ended.into_panic()),
+            Err(_) => return Err(StoreError::Busy.into()),
+        };
         if let Some(cursor) = last {
             self.inner.tail.reach(cursor).await;
         }
@@ -64,26 +66,30 @@ impl Store {
     }
 }
 
+/// Gives an entry the next cursor, and moves the ledger's head, in one statement.
+const NOTE_SQLITE: &str =
+    "INSERT INTO journal (cursor, at, body) SELECT head + 1, $1, $2 FROM ledger WHERE only_row = 1
+    RETURNING cursor";
+/// The same; and rings the bell of other nodes when this work is committed.
+const NOTE_POSTGRES: &str = "WITH next AS (UPDATE ledger SET head = head + 1 WHERE only_row = 1 RETURNING head),
+    noted AS (INSERT INTO journal (cursor, at, body) SELECT head, $1::bigint, $2::text FROM next RETURNING cursor)
+    SELECT cursor, pg_notify($3, '')::text AS rung FROM noted";
+
 impl Tx {
     /// Gives each entry its cursor. The ledger's row stays locked until the commit is visible, so the order of cursors
-    /// is the order of commits, without a gap, however many nodes write.
+    /// is the order of commits, without a gap, however many nodes write. It is locked last: nobody waits for more.
     async fn write_entries(&mut self, store: &Store) -> Result<Vec<Arc<Written>>, StoreError> {
-        if self.entries.is_empty() {
-            return Ok(Vec::new());
-        }
-        let count = self.entries.len() as i64;
-        let sql = "UPDATE ledger SET head = head + $1 WHERE only_row = 1 RETURNING head";
-        let row = self.work.fetch_optional(sql, args![count]).await?;
-        let head = row.ok_or_else(|| StoreError::Corrupt { what: "no ledger".into() })?.int("head")?;
         let mut written = Vec::with_capacity(self.entries.len());
-        for (happening, cursor) in std::mem::take(&mut self.entries).into_iter().zip(head - count + 1..) {
+        for happening in std::mem::take(&mut self.entries) {
             let body =
                 serde_json::to_string(&happening).map_err(|_| StoreError::Corrupt { what: "an entry".into() })?;
-            let sql = "INSERT INTO journal (cursor, at, body) VALUES ($1, $2, $3)";
-            self.work.execute(sql, args![cursor, self.now, body]).await?;
+            let row = match store.sql().channel() {
+                None => self.work.fetch_optional(NOTE_SQLITE, args![self.now, body]).await?,
+                Some(channel) => self.work.fetch_optional(NOTE_POSTGRES, args![self.now, body, channel]).await?,
+            };
+            let cursor = row.ok_or_else(|| StoreError::Corrupt { what: "no ledger".into() })?.int("cursor")?;
             written.push(Arc::new(Written::new(Entry { cursor: Cursor(cursor), at: self.now, happening })?));
         }
-        store.sql().ring(&mut self.work, "").await?;
         Ok(written)
     }
 }

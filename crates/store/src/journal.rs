@@ -61,7 +61,7 @@ impl Journal<'_> {
         let ledger = work.fetch_optional(sql, vec![]).await?;
         let head = understood("ledger.head", ledger)?.int("head")?;
         // By cursor, not by time: a change that began early may have been committed late, and no gap may remain.
-        let sql = "SELECT min(cursor) AS oldest FROM journal WHERE at >= $1";
+        let sql = "SELECT cursor AS oldest FROM journal WHERE at >= $1 ORDER BY cursor LIMIT 1";
         let kept = work.fetch_optional(sql, args![moment]).await?;
         let oldest = kept.map(|row| row.maybe_int("oldest")).transpose()?.flatten().unwrap_or(head + 1);
         let forgotten = work.execute("DELETE FROM journal WHERE cursor < $1", args![oldest]).await?;

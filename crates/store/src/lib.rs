@@ -13,6 +13,7 @@ mod idempotency;
 mod journal;
 mod keys;
 mod open;
+mod room;
 mod sandboxes;
 mod sql;
 mod tail;
@@ -49,6 +50,8 @@ struct Inner {
     chimes: transcripts::Chimes,
     /// How far the database's clock is ahead of ours, in microseconds. Zero for SQLite, whose clock is ours.
     clock_ahead: AtomicI64,
+    /// Where changes are made.
+    room: room::Room,
     /// The pump, and on PostgreSQL the listener: they end with the store.
     tasks: std::sync::Mutex<Vec<tokio::task::AbortHandle>>,
 }

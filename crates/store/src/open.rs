@@ -21,6 +21,7 @@ use sqlx::{
 use crate::{
     Inner, Store, StoreError,
     journal::pump,
+    room::Room,
     sql::{Sql, Work, args},
     tail::Tail,
     transcripts::Chimes,
@@ -110,11 +111,13 @@ impl Store {
         };
         let head = sql.fetch_optional("SELECT head FROM ledger WHERE only_row = 1", vec![]).await?;
         let head = head.ok_or_else(|| StoreError::Corrupt { what: "no ledger".into() })?.int("head")?;
+        let room = if sql.is_postgres() { Room::shared() } else { Room::apart().map_err(sqlx::Error::Io)? };
         let inner = Arc::new(Inner {
             sql,
             tail: Arc::new(Tail::new(Cursor(head))),
             chimes: Chimes::default(),
             clock_ahead: AtomicI64::new(0),
+            room,
             tasks: Default::default(),
         });
         let mut tasks = vec![tokio::spawn(pump(Arc::downgrade(&inner))).abort_handle()];
@@ -184,13 +187,15 @@ async fn open_sqlite(path: &Path, readers: u32) -> Result<Sql, StoreError> {
         refuse_foreign_sqlite(path, &options, &place).await?;
     }
     let write = options.clone().create_if_missing(true).journal_mode(SqliteJournalMode::Wal);
-    let writer = SqlitePoolOptions::new().max_connections(1).acquire_timeout(Duration::from_secs(30));
+    let writer =
+        SqlitePoolOptions::new().max_connections(1).test_before_acquire(false).acquire_timeout(Duration::from_secs(30));
     let writer = writer.connect_with(write).await.map_err(explain)?;
     // Whoever holds the lock of a WAL file is noticed only by who wants to write.
     writer.begin_with("BEGIN IMMEDIATE").await.map_err(explain)?.rollback().await.map_err(explain)?;
     SQLITE.run(&writer).await.map_err(|error| explain_migration(error, &place, explain))?;
     let readers = SqlitePoolOptions::new()
         .max_connections(readers.max(1))
+        .test_before_acquire(false)
         .acquire_timeout(Duration::from_secs(10))
         .connect_with(options.read_only(true))
         .await

@@ -233,18 +233,50 @@ impl Tx {
     ///
     /// A heartbeat may have prolonged the lease since the caller took it; writing does not shorten it again.
     pub async fn update_sandbox(&mut self, sandbox: &mut Sandbox, lease: Option<&Lease>) -> Result<(), StoreError> {
+        self.update(sandbox, lease, None).await.map(drop)
+    }
+
+    /// The same for a keeper that knows the row well enough to do without locking it first: written only if nobody has
+    /// changed it since, and if the lease in hand is still the one on the row. Says whether it was.
+    pub async fn update_unchanged(
+        &mut self,
+        sandbox: &mut Sandbox,
+        held: &Lease,
+        lease: Option<&Lease>,
+    ) -> Result<bool, StoreError> {
+        self.update(sandbox, lease, Some(held)).await
+    }
+
+    async fn update(
+        &mut self,
+        sandbox: &mut Sandbox,
+        lease: Option<&Lease>,
+        held: Option<&Lease>,
+    ) -> Result<bool, StoreError> {
+        let known = sandbox.revision;
         sandbox.revision += 1;
         sandbox.updated_at = self.now();
-        let sql = "UPDATE sandboxes SET want = $1, phase = $2, note = $3, updated_at = $4, ready_at = $5, expires_at = $6,
-                       ended_by = $7, ended_why = $8, ended_at = $9, attempts = $10, next_attempt_at = $11, revision = $12,
-                       spec = $13, due_at = $14, lease_owner = $15,
-                       lease_until = CASE WHEN lease_owner = $15 AND lease_until > $16 THEN lease_until ELSE $16 END
-                   WHERE id = $17";
         let mut values = changing(sandbox, lease, self.now())?;
         values.extend(args![sandbox.id.as_str()]);
-        self.work.execute(sql, values).await?;
-        self.tell_of(sandbox);
-        Ok(())
+        let only_if = match held {
+            Some(held) => {
+                values.extend(args![known, held.owner.as_str(), held.token]);
+                " AND revision = $18 AND lease_owner = $19 AND lease_token = $20"
+            }
+            None => "",
+        };
+        let sql = format!(
+            "UPDATE sandboxes SET want = $1, phase = $2, note = $3, updated_at = $4, ready_at = $5, expires_at = $6,
+                 ended_by = $7, ended_why = $8, ended_at = $9, attempts = $10, next_attempt_at = $11, revision = $12,
+                 spec = $13, due_at = $14, lease_owner = $15,
+                 lease_until = CASE WHEN lease_owner = $15 AND lease_until > $16 THEN lease_until ELSE $16 END
+             WHERE id = $17{only_if}"
+        );
+        let written = self.work.execute(sql, values).await? == 1;
+        if written {
+            self.tell_of(sandbox);
+        }
+        Ok(written)
     }
 
     /// Gives a lease back without a change worth telling.

@@ -53,6 +53,14 @@ impl Sql {
         matches!(self, Sql::Postgres { .. })
     }
 
+    /// The channel on which other nodes listen, where there can be others.
+    pub(crate) fn channel(&self) -> Option<&str> {
+        match self {
+            Sql::Sqlite { .. } => None,
+            Sql::Postgres { channel, .. } => Some(channel),
+        }
+    }
+
     /// Reads outside of any transaction.
     pub(crate) async fn fetch_all(&self, sql: impl Into<String>, args: Vec<Arg>) -> Result<Vec<Row>, StoreError> {
         let sql = sql.into();

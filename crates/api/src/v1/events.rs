@@ -1,6 +1,13 @@
 //! The journal as server-sent events: from a cursor on, nothing lost, nothing twice.
 
-use std::{convert::Infallible, time::Duration};
+use std::{
+    convert::Infallible,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
 
 use axum::{
     body::Body,
@@ -66,14 +73,16 @@ async fn follow(
     let after = last_event_id(&headers)?.or(ask.after.map(|cursor| cursor.get() as i64));
     let filter = EventFilter { sandbox: ask.sandbox_id, task: ask.task_id, kinds: kinds(ask.kind.as_deref())? };
     let listener = doors.control.events().follow(&grant, after.map(Cursor), filter).await?;
-    let told = listener.cursor();
+    let (told, now) = (listener.cursor(), Instant::now());
     let telling = Telling {
         listener,
         draining: doors.control.draining(),
         told,
         greeted: false,
         over: false,
-        ping_at: Instant::now() + PING,
+        ping_at: now + PING,
+        rests_until: now,
+        reader: Reader::new(&doors.readers),
     };
     let frames = stream::unfold(telling, |mut telling| async {
         let frame = telling.next().await?;
@@ -102,6 +111,13 @@ fn kinds(text: Option<&str>) -> Result<Vec<Kind>, Problem> {
     text.map_or(Ok(Vec::new()), |text| text.split(',').map(known).collect())
 }
 
+async fn listen(listener: &mut Listener, rests_until: Instant) -> Result<Heard, carrel_control::Error> {
+    if rests_until > Instant::now() {
+        tokio::time::sleep_until(rests_until).await;
+    }
+    listener.next().await
+}
+
 async fn drained(draining: &mut watch::Receiver<bool>) {
     let _ = draining.wait_for(|draining| *draining).await;
 }
@@ -115,6 +131,33 @@ struct Telling {
     greeted: bool,
     over: bool,
     ping_at: Instant,
+    /// Not told again before then.
+    rests_until: Instant,
+    reader: Reader,
+}
+
+/// Counts the readers. The more there are, the longer each rests after it was told: a thousand that are woken by every
+/// single entry would leave no time for those who write. The first entry after a silence is told at once.
+struct Reader(Arc<AtomicU32>);
+
+impl Reader {
+    const EACH: Duration = Duration::from_micros(50);
+    const LONGEST: Duration = Duration::from_millis(50);
+
+    fn new(count: &Arc<AtomicU32>) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Reader(Arc::clone(count))
+    }
+
+    fn rest(&self) -> Duration {
+        (Self::EACH * self.0.load(Ordering::Relaxed)).min(Self::LONGEST)
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Telling {
@@ -128,7 +171,8 @@ impl Telling {
             return Some(Bytes::from_static(b"retry: 1000\n\n"));
         }
         let frames = self.wait().await;
-        self.ping_at = Instant::now() + PING;
+        let now = Instant::now();
+        (self.ping_at, self.rests_until) = (now + PING, now + self.reader.rest());
         Some(frames)
     }
 
@@ -137,7 +181,7 @@ impl Telling {
             let heard = tokio::select! {
                 biased;
                 () = drained(&mut self.draining) => return self.send_away(),
-                heard = self.listener.next() => heard,
+                heard = listen(&mut self.listener, self.rests_until) => heard,
                 () = tokio::time::sleep_until(self.ping_at) => return self.ping(),
             };
             match heard {

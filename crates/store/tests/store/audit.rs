@@ -118,7 +118,7 @@ async fn a_change_that_fails_leaves_no_line(house: House) {
     for fails in [true, false] {
         let line = line.clone();
         let done: Result<(), StoreError> = store
-            .change(|tx| {
+            .change(move |tx| {
                 async move {
                     tx.audit(&line).await?;
                     if fails { Err(StoreError::Busy) } else { Ok(()) }

@@ -33,7 +33,7 @@ async fn a_change_that_fails_leaves_neither_row_nor_entry_nor_gap(house: House) 
     let (unborn, twin) = (a_sandbox(store.now()), a_sandbox(store.now()));
     let (unborn_id, twin_id) = (unborn.id.clone(), twin.id.clone());
     let refused: Result<(), StoreError> = store
-        .change(|tx| {
+        .change(move |tx| {
             async move {
                 tx.insert_sandbox(&unborn, None).await?;
                 Err(StoreError::Busy)
@@ -44,7 +44,7 @@ async fn a_change_that_fails_leaves_neither_row_nor_entry_nor_gap(house: House) 
     assert!(matches!(refused, Err(StoreError::Busy)));
     // A constraint that breaks half-way is no different.
     let twice: Result<(), StoreError> = store
-        .change(|tx| {
+        .change(move |tx| {
             async move {
                 tx.insert_sandbox(&twin, None).await?;
                 tx.insert_sandbox(&twin, None).await

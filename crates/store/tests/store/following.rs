@@ -143,7 +143,7 @@ async fn speak(store: &Store, row: &SandboxId, entries: usize, fate: Fate) {
         Fate::Refused => {
             let row = row.clone();
             let refused: Result<(), StoreError> = store
-                .change(|tx| {
+                .change(move |tx| {
                     async move {
                         let (mut sandbox, _) = tx.lock_sandbox(&row).await?.unwrap();
                         tx.update_sandbox(&mut sandbox, None).await?;

@@ -265,7 +265,7 @@ pub(crate) fn a_sandbox(now: Timestamp) -> Sandbox {
 /// Writes a sandbox into the store.
 pub(crate) async fn insert(store: &Store, sandbox: &Sandbox) {
     let sandbox = sandbox.clone();
-    store.change(|tx| async move { tx.insert_sandbox(&sandbox, None).await }.boxed()).await.unwrap_or_else(fail)
+    store.change(move |tx| async move { tx.insert_sandbox(&sandbox, None).await }.boxed()).await.unwrap_or_else(fail)
 }
 
 /// Writes a sandbox that was just asked for.
@@ -279,7 +279,7 @@ pub(crate) async fn ask_for_sandbox(store: &Store) -> Sandbox {
 pub(crate) async fn note(store: &Store, id: &SandboxId, note: &str, times: usize) -> Result<(), StoreError> {
     let (id, note) = (id.clone(), note.to_owned());
     store
-        .change(|tx| {
+        .change(move |tx| {
             async move {
                 let (mut sandbox, lease) = tx.lock_sandbox(&id).await?.expect("the test wrote it");
                 for _ in 0..times {

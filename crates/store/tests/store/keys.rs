@@ -40,7 +40,7 @@ fn a_key(store: &Store, authority: Authority) -> Key {
 async fn mint(store: &Store, key: &Key) {
     let key = key.clone();
     let minted: Result<(), StoreError> =
-        store.change(|tx| async move { tx.insert_key(&key, key.id.as_str()).await }.boxed()).await;
+        store.change(move |tx| async move { tx.insert_key(&key, key.id.as_str()).await }.boxed()).await;
     minted.unwrap();
 }
 
@@ -53,14 +53,14 @@ async fn a_minted_key(store: &Store) -> Key {
 async fn sign_in(store: &Store, key: &Key, hash: &str, kind: SignInKind, until: Timestamp) {
     let (id, hash) = (key.id.clone(), hash.to_owned());
     let done: Result<(), StoreError> =
-        store.change(|tx| async move { tx.insert_sign_in(&hash, &id, kind, until).await }.boxed()).await;
+        store.change(move |tx| async move { tx.insert_sign_in(&hash, &id, kind, until).await }.boxed()).await;
     done.unwrap();
 }
 
 async fn take(store: &Store, hash: &str, kind: SignInKind) -> Option<Key> {
     let hash = hash.to_owned();
     let taken: Result<_, StoreError> =
-        store.change(|tx| async move { tx.take_sign_in(&hash, kind).await }.boxed()).await;
+        store.change(move |tx| async move { tx.take_sign_in(&hash, kind).await }.boxed()).await;
     taken.unwrap()
 }
 
@@ -68,7 +68,7 @@ async fn take(store: &Store, hash: &str, kind: SignInKind) -> Option<Key> {
 async fn visit(store: &Store, link: &str, visit: &str) -> Result<bool, StoreError> {
     let (link, visit, until) = (link.to_owned(), visit.to_owned(), soon(store));
     store
-        .change(|tx| {
+        .change(move |tx| {
             async move {
                 let Some(key) = tx.take_sign_in(&link, SignInKind::Link).await? else { return Ok(false) };
                 tx.insert_sign_in(&visit, &key.id, SignInKind::Visit, until).await?;
@@ -82,7 +82,7 @@ async fn visit(store: &Store, link: &str, visit: &str) -> Result<bool, StoreErro
 async fn revoke(store: &Store, key: &Key) -> Result<(), StoreError> {
     let id = key.id.clone();
     store
-        .change(|tx| {
+        .change(move |tx| {
             async move {
                 let mut key = tx.lock_key(&id).await?.expect("the test minted it");
                 tx.revoke_key(&mut key).await
@@ -218,7 +218,7 @@ async fn two_admins_who_revoke_each_other_do_not_both_succeed(house: House) {
         let (store, id) = (nodes[n].clone(), keys[n].id.clone());
         async move {
             let done: Result<bool, StoreError> = store
-                .change(|tx| {
+                .change(move |tx| {
                     async move {
                         let mut admins = tx.lock_admins().await?;
                         if admins.len() < 2 {

@@ -45,7 +45,7 @@ async fn make_due(house: &House) {
 async fn write(store: &Store, id: &SandboxId, lease: &Lease, keep: bool) -> Result<(), StoreError> {
     let (id, lease) = (id.clone(), lease.clone());
     store
-        .change(|tx| {
+        .change(move |tx| {
             async move {
                 let mut sandbox = tx.lock_leased(&id, &lease).await?;
                 tx.update_sandbox(&mut sandbox, keep.then_some(&lease)).await
@@ -57,8 +57,9 @@ async fn write(store: &Store, id: &SandboxId, lease: &Lease, keep: bool) -> Resu
 
 async fn lease_on(store: &Store, id: &SandboxId) -> Option<Lease> {
     let id = id.clone();
-    let read: Result<_, StoreError> =
-        store.change(|tx| async move { Ok(tx.lock_sandbox(&id).await?.and_then(|(_, lease)| lease)) }.boxed()).await;
+    let read: Result<_, StoreError> = store
+        .change(move |tx| async move { Ok(tx.lock_sandbox(&id).await?.and_then(|(_, lease)| lease)) }.boxed())
+        .await;
     read.unwrap()
 }
 
@@ -213,7 +214,7 @@ async fn a_write_without_a_lease_gives_it_back(house: House) {
     let claimed = store.sandboxes().claim_one(&sandbox.id, "me", in_an_hour(&store)).await.unwrap().unwrap();
     let head = store.journal().head();
     let given_back: Result<(), StoreError> =
-        store.change(|tx| async move { tx.release_sandbox(&claimed.sandbox).await }.boxed()).await;
+        store.change(move |tx| async move { tx.release_sandbox(&claimed.sandbox).await }.boxed()).await;
     given_back.unwrap();
     assert_eq!(lease_on(&store, &sandbox.id).await, None);
     assert_eq!(store.journal().head(), head, "giving back is not worth telling");

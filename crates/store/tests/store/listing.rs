@@ -24,7 +24,7 @@ on_both_databases! {
 async fn move_to(store: &Store, id: &SandboxId, phase: Phase) {
     let id = id.clone();
     let moved: Result<(), StoreError> = store
-        .change(|tx| {
+        .change(move |tx| {
             async move {
                 let (mut sandbox, _) = tx.lock_sandbox(&id).await?.expect("the test wrote it");
                 sandbox.phase = phase;

@@ -20,7 +20,7 @@ async fn create(store: &Store, bearer: &KeyId, key: &str, fingerprint: &str) -> 
     let id = sandbox.id.clone();
     let (bearer, key, fingerprint) = (bearer.clone(), key.to_owned(), fingerprint.to_owned());
     let seen: Result<Seen, StoreError> = store
-        .change(|tx| {
+        .change(move |tx| {
             async move {
                 let seen = tx.remember(&bearer, &key, &fingerprint, sandbox.id.as_str()).await?;
                 if seen == Seen::Never {

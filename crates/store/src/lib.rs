@@ -86,8 +86,14 @@ impl Store {
         Ok(())
     }
 
+    /// Waits until no change is under way, also of callers that have gone away.
+    pub async fn rest(&self) {
+        self.inner.room.rest().await;
+    }
+
     /// Closes all connections. SQLite then brings everything into its one file.
     pub async fn close(&self) {
+        self.rest().await;
         // The listener holds a connection of the pool: it goes first.
         self.inner.end_tasks();
         match self.sql() {

@@ -123,7 +123,10 @@ async fn burst(nodes: &[Store], rows: &[SandboxId], writers: Vec<Vec<Word>>, rea
     for written in join_all(writing).await {
         written.unwrap();
     }
-    // A commit whose caller went away holds the ledger, so this is the last word.
+    // Changes whose callers went away have ended too, so this is the last word.
+    for node in nodes {
+        node.rest().await;
+    }
     insert(&nodes[0], &last).await;
     let end = nodes[0].journal().span().await.unwrap().head;
     for (from, heard) in join_all(hearing).await.into_iter().map(Result::unwrap) {

@@ -27,6 +27,7 @@ pub(crate) async fn serve() -> Outcome<()> {
         burst: NonZeroU32::MIN,
         cookie: "carrel_bench".into(),
         secure: false,
+        public_authority: None,
         metrics: Some(record_numbers()?),
     };
     let served = server::serve(carrel_api::router(control.clone(), options), &key.reveal(), parent_is_gone).await;

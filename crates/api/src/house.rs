@@ -8,7 +8,10 @@ use std::{
 use axum::{Router, extract::DefaultBodyLimit, http::HeaderValue, middleware, response::Redirect, routing::get};
 use carrel_control::Control;
 use metrics_exporter_prometheus::PrometheusHandle;
-use tower_http::{catch_panic::CatchPanicLayer, compression::CompressionLayer, set_header::SetResponseHeaderLayer};
+use tower_http::{
+    catch_panic::CatchPanicLayer, compression::CompressionLayer, set_header::SetResponseHeaderLayer,
+    timeout::RequestBodyTimeoutLayer,
+};
 use utoipa::{
     Modify, OpenApi,
     openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme},
@@ -33,6 +36,8 @@ pub struct Options {
     pub cookie: String,
     /// Whether browsers come by https, so that the cookie may insist on it.
     pub secure: bool,
+    /// The host and port that browsers see, when a proxy shows another to us.
+    pub public_authority: Option<String>,
     /// Shows the numbers, when they are recorded.
     pub metrics: Option<PrometheusHandle>,
 }
@@ -47,6 +52,8 @@ pub(crate) struct Doors {
     pub(crate) readers: Arc<AtomicU32>,
 }
 
+/// A body that comes no further for so long is given up.
+const BODY_RESTS: std::time::Duration = std::time::Duration::from_secs(30);
 /// Bodies larger than this are refused.
 pub(crate) const LARGEST_BODY: usize = 1024 * 1024;
 
@@ -114,6 +121,7 @@ pub fn router(control: Control, options: Options) -> Router {
             axum::http::header::REFERRER_POLICY,
             HeaderValue::from_static("no-referrer"),
         ))
-        .layer(middleware::from_fn(door::around))
+        .layer(RequestBodyTimeoutLayer::new(BODY_RESTS))
+        .layer(middleware::from_fn_with_state(doors.clone(), door::around))
         .with_state(doors)
 }

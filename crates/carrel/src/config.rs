@@ -3,7 +3,13 @@
 use std::{collections::BTreeMap, num::NonZeroU32, path::Path, time::Duration};
 
 use carrel_control::{Patience, Retention};
-use carrel_model::{ProviderName, TemplateName, breaker::Rules, number::Cpus, public::Defaults, sandbox};
+use carrel_model::{
+    ProviderName, TemplateName,
+    breaker::Rules,
+    number::{Cpus, Whole},
+    public::Defaults,
+    sandbox,
+};
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
@@ -40,13 +46,20 @@ macro_rules! section {
     };
 }
 
+/// A default that is in its own range.
+fn whole<const LEAST: u64, const MOST: u64>(number: u64) -> Whole<LEAST, MOST> {
+    Whole::new(number).expect("a default is in its range")
+}
+
 section!(
     /// The doors.
     Server {
         listen: String = "127.0.0.1:7070".into(),
         /// What browsers see, when it is not `listen`: `https://carrel.example`.
         public_url: String = String::new(),
-        drain_s: u64 = 30,
+        drain_s: Whole<0, 3600> = whole(30),
+        /// How long open connections are told to go elsewhere before they are closed.
+        notice_ms: Whole<0, 60_000> = whole(500),
     }
 );
 section!(
@@ -55,7 +68,7 @@ section!(
         /// SQLite in the data directory when empty.
         url: String = String::new(),
         schema: String = "carrel".into(),
-        connections: u32 = 16,
+        connections: Whole<3, 1000> = whole(16),
     }
 );
 section!(
@@ -73,31 +86,31 @@ section!(
 section!(
     /// How patient the keepers are.
     Keepers {
-        at_once: usize = 64,
-        lease_s: u64 = 15,
-        sweep_s: u64 = 30,
-        step_s: u64 = 600,
-        first_retry_ms: u64 = 200,
-        longest_retry_s: u64 = 60,
-        tries: u32 = 10,
-        breaker_failures: u32 = 5,
-        breaker_rest_s: u32 = 15,
+        at_once: Whole<1, 10_000> = whole(64),
+        lease_s: Whole<1, 3600> = whole(15),
+        sweep_s: Whole<1, 3600> = whole(30),
+        step_s: Whole<1, 86_400> = whole(600),
+        first_retry_ms: Whole<1, 600_000> = whole(200),
+        longest_retry_s: Whole<1, 86_400> = whole(60),
+        tries: Whole<1, 1_000_000> = whole(10),
+        breaker_failures: Whole<1, 1_000_000> = whole(5),
+        breaker_rest_s: Whole<1, 86_400> = whole(15),
     }
 );
 section!(
     /// How long things are remembered.
     Remember {
-        journal_days: u32 = 7,
-        transcript_days: u32 = 30,
-        request_hours: u32 = 24,
+        journal_days: Whole<1, 36_500> = whole(7),
+        transcript_days: Whole<1, 36_500> = whole(30),
+        request_hours: Whole<1, 8_760> = whole(24),
     }
 );
 section!(
     /// How much one key may ask.
     Limits {
         /// No limit when zero.
-        requests_per_second: u32 = 500,
-        burst: u32 = 1000,
+        requests_per_second: Whole<0, 1_000_000> = whole(500),
+        burst: Whole<1, 1_000_000> = whole(1000),
     }
 );
 section!(
@@ -105,7 +118,7 @@ section!(
     Fake {
         /// In the data directory when empty.
         folder: String = String::new(),
-        create_ms: u64 = 0,
+        create_ms: Whole<0, 3_600_000> = whole(0),
         /// Several nodes look at the same folder.
         shared: bool = false,
     }
@@ -158,6 +171,17 @@ pub(crate) fn understand(
         match carrel_store::Database::parse(&url) {
             Ok(_) => set.push(("database.url".into(), url, "DATABASE_URL".into())),
             Err(error) => warnings.push(format!("DATABASE_URL is left alone: {error}")),
+        }
+    }
+    let names: Vec<_> = keys.iter().map(|key| format!("CARREL_{}", key.replace('.', "_").to_uppercase())).collect();
+    let sections: Vec<_> =
+        keys.iter().filter_map(|key| Some(format!("CARREL_{}_", key.split_once('.')?.0.to_uppercase()))).collect();
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy();
+        if sections.iter().any(|section| name.starts_with(section.as_str()))
+            && !names.iter().any(|known| *known == name)
+        {
+            warnings.push(format!("{name} means nothing here; `carrel config` lists what does"));
         }
     }
     for key in &keys {
@@ -241,15 +265,15 @@ impl Config {
     pub(crate) fn patience(&self) -> Patience {
         let keepers = &self.keepers;
         Patience {
-            lease: Duration::from_secs(keepers.lease_s.max(1)),
-            sweep: Duration::from_secs(keepers.sweep_s.max(1)),
-            step: Duration::from_secs(keepers.step_s.max(1)),
-            first_retry: Duration::from_millis(keepers.first_retry_ms.max(1)),
-            longest_retry: Duration::from_secs(keepers.longest_retry_s.max(1)),
-            tries: keepers.tries.max(1),
+            lease: Duration::from_secs(keepers.lease_s.get()),
+            sweep: Duration::from_secs(keepers.sweep_s.get()),
+            step: Duration::from_secs(keepers.step_s.get()),
+            first_retry: Duration::from_millis(keepers.first_retry_ms.get()),
+            longest_retry: Duration::from_secs(keepers.longest_retry_s.get()),
+            tries: keepers.tries.get() as u32,
             breaker: Rules {
-                failures: keepers.breaker_failures.max(1),
-                rest: SignedDuration::from_secs(keepers.breaker_rest_s.max(1).into()),
+                failures: keepers.breaker_failures.get() as u32,
+                rest: SignedDuration::from_secs(keepers.breaker_rest_s.get() as i64),
             },
         }
     }
@@ -257,15 +281,15 @@ impl Config {
     pub(crate) fn retention(&self) -> Retention {
         let keep = &self.retention;
         Retention {
-            journal: SignedDuration::from_hours(i64::from(keep.journal_days) * 24),
-            transcripts: SignedDuration::from_hours(i64::from(keep.transcript_days) * 24),
-            requests: SignedDuration::from_hours(keep.request_hours.into()),
+            journal: SignedDuration::from_hours(keep.journal_days.get() as i64 * 24),
+            transcripts: SignedDuration::from_hours(keep.transcript_days.get() as i64 * 24),
+            requests: SignedDuration::from_hours(keep.request_hours.get() as i64),
         }
     }
 
     pub(crate) fn request_rate(&self) -> (Option<NonZeroU32>, NonZeroU32) {
-        let rate = NonZeroU32::new(self.limits.requests_per_second);
-        (rate, NonZeroU32::new(self.limits.burst).unwrap_or(NonZeroU32::MIN))
+        let rate = NonZeroU32::new(self.limits.requests_per_second.get() as u32);
+        (rate, NonZeroU32::new(self.limits.burst.get() as u32).unwrap_or(NonZeroU32::MIN))
     }
 }
 
@@ -284,7 +308,10 @@ mod tests {
         let (folder, data) = data();
         std::fs::write(folder.path().join("carrel.toml"), "[server]\nlisten = \"127.0.0.1:1\"\ndrain_s = 3\n").unwrap();
         let understood = understand(&data, None, &[("server.listen", Some("127.0.0.1:2".into()))]).unwrap();
-        assert_eq!((understood.config.server.listen.as_str(), understood.config.server.drain_s), ("127.0.0.1:2", 3));
+        assert_eq!(
+            (understood.config.server.listen.as_str(), understood.config.server.drain_s.get()),
+            ("127.0.0.1:2", 3)
+        );
         assert_eq!(understood.origins["server.listen"].1, "flag");
         assert!(understood.origins["server.drain_s"].1.ends_with("carrel.toml"));
         assert_eq!(understood.origins["limits.burst"], ("1000".into(), "default".into()));
@@ -310,7 +337,7 @@ mod tests {
         let (_folder, data) = data();
         let flags = [("database.url", Some("postgres://me:hunter2@h/x".to_owned()))];
         let understood = understand(&data, None, &flags).unwrap();
-        assert_eq!(understood.origins["database.url"].0, "postgres://me@h/x");
+        assert_eq!(understood.origins["database.url"].0, "postgres://me@h:5432/x");
         assert!(understood.config.database.url.contains("hunter2"));
     }
 }

@@ -40,6 +40,11 @@ impl Failure {
         self
     }
 
+    /// The server understood and said no: asking again would only annoy.
+    pub(crate) fn is_refusal(&self) -> bool {
+        matches!(self.exit, Exit::NotAllowed | Exit::Usage | Exit::NotFound)
+    }
+
     pub(crate) fn report(self) -> ExitCode {
         crate::say::aside(format_args!("carrel: {}", crate::say::printable(&self.sentence)));
         if let Some(hint) = self.hint {

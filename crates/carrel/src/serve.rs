@@ -38,7 +38,10 @@ pub(crate) async fn serve(data: DataDir, args: ServeArgs) -> Result<(), Failure>
     let metrics = record_numbers()?;
     let (listener, address) = listen(&config.server.listen).await?;
     let opening = say::progress("opening the house");
-    let (store, control) = open_house(&data, &config).await?;
+    let (store, control) = tokio::select! {
+        opened = open_house(&data, &config) => opened?,
+        () = ends.first() => return Ok(()),
+    };
     opening.finish_and_clear();
 
     let front = front_address(&config, address);
@@ -51,18 +54,21 @@ pub(crate) async fn serve(data: DataDir, args: ServeArgs) -> Result<(), Failure>
         }
     });
     let drain = control.clone();
+    let notice = Duration::from_millis(config.server.notice_ms.get());
     let (told, mut was_told) = tokio::sync::watch::channel(false);
     let serving = axum::serve(listener, app).with_graceful_shutdown(async move {
         ends.first().await;
         say::aside("carrel: finishing what is in flight; once more to stop at once");
         drain.drain();
         let _ = told.send(true);
+        // Connections that are open now hear of it with their next answer, and are not cut in the middle of a question.
+        tokio::time::sleep(notice).await;
         tokio::spawn(async move {
             ends.first().await;
             std::process::exit(130);
         });
     });
-    let patience = Duration::from_secs(config.server.drain_s);
+    let patience = Duration::from_secs(config.server.drain_s.get());
     let too_long = async {
         let _ = was_told.wait_for(|told| *told).await;
         tokio::time::sleep(patience).await;
@@ -89,7 +95,7 @@ async fn open_house(data: &DataDir, config: &Config) -> Result<(Store, Control),
     };
     let options = Options {
         schema: config.database.schema.clone(),
-        connections: config.database.connections,
+        connections: config.database.connections.get() as u32,
         ..Options::new(database)
     };
     let store = Store::open(&options).await?;
@@ -98,7 +104,7 @@ async fn open_house(data: &DataDir, config: &Config) -> Result<(Store, Control),
         defaults: config.defaults(),
         patience: config.patience(),
         retention: config.retention(),
-        steps_at_once: config.keepers.at_once.max(1),
+        steps_at_once: config.keepers.at_once.get() as usize,
     };
     let name = "fake".parse().expect("a good name");
     let fake: Arc<dyn Provider> = Arc::new(open_fake(data, config)?);
@@ -112,7 +118,7 @@ fn open_fake(data: &DataDir, config: &Config) -> Result<fake::Fake, Failure> {
         folder => PathBuf::from(folder),
     };
     let reach = if config.fake.shared { Reach::Anywhere } else { Reach::Node };
-    let settings = fake::Config { folder, create_takes: Duration::from_millis(config.fake.create_ms), reach };
+    let settings = fake::Config { folder, create_takes: Duration::from_millis(config.fake.create_ms.get()), reach };
     settings.build().map_err(|error| Failure::new(format!("the fake provider has no folder: {error}")))
 }
 
@@ -145,6 +151,7 @@ fn doors(config: &Config, address: SocketAddr, front: &str, metrics: PrometheusH
         burst,
         cookie: format!("carrel_visit_{}", address.port()),
         secure: front.starts_with("https://"),
+        public_authority: front.split_once("://").map(|(_, authority)| authority.to_owned()),
         metrics: Some(metrics),
     }
 }
@@ -171,7 +178,7 @@ async fn greet(data: &DataDir, config: &Config, control: &Control, front: &str, 
                 open_browser(&link);
             }
         }
-        None => say::line("  Sign in   the key in admin.key is revoked; use another with CARREL_KEY"),
+        None => say::line("  Sign in   the key in admin.key was revoked or rotated; use another with CARREL_KEY"),
     }
     say::line(format_args!("  Key       {}", data.path().join("admin.key").display()));
     let database = match config.database.url.as_str() {

@@ -1,6 +1,6 @@
 //! The house opened: what every desk and keeper has in common.
 
-use std::{future::Future, sync::Arc};
+use std::{future::Future, panic::AssertUnwindSafe, sync::Arc};
 
 use carrel_model::{
     Action, Grant, ProviderName, Subject,
@@ -9,6 +9,7 @@ use carrel_model::{
 };
 use carrel_sandbox::Provider;
 use carrel_store::Store;
+use futures::FutureExt;
 use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -20,6 +21,9 @@ use crate::{
     shelf::Shelf,
     sweep,
 };
+
+/// How long the database may take to say that it can be written.
+const PING_LASTS: std::time::Duration = std::time::Duration::from_secs(2);
 
 /// The study. Clones share it.
 #[derive(Clone)]
@@ -37,6 +41,9 @@ pub(crate) struct House {
     draining: watch::Sender<bool>,
     stop: CancellationToken,
     tasks: TaskTracker,
+    /// Beats until the last step has ended, so that no lease runs out under it.
+    pulse: CancellationToken,
+    pulses: TaskTracker,
 }
 
 /// A request that may be repeated without being done twice.
@@ -55,8 +62,9 @@ impl Control {
         providers: impl IntoIterator<Item = (ProviderName, Arc<dyn Provider>)>,
         settings: Settings,
     ) -> Result<Control, Error> {
-        let rules = settings.patience.breaker;
-        let post = |(name, provider): (ProviderName, _)| (name.clone(), Arc::new(Post::new(name, provider, rules)));
+        let post = |(name, provider): (ProviderName, _)| {
+            (name.clone(), Arc::new(Post::new(name, provider, &settings.patience)))
+        };
         let providers: Registry = providers.into_iter().map(post).collect();
         for post in providers.values() {
             post.probe().await;
@@ -72,11 +80,13 @@ impl Control {
             draining: watch::Sender::new(false),
             stop,
             tasks,
+            pulse: CancellationToken::new(),
+            pulses: TaskTracker::new(),
         });
         house.keeper.take_up_former_lives(&house).await?;
-        house.go_on("keeper", crate::keeper::walk);
-        house.go_on("heartbeat", crate::keeper::heartbeat);
-        house.go_on("sweep", sweep::walk);
+        house.go_on("keeper", crate::keeper::walk, &house.tasks, &house.stop);
+        house.go_on("sweep", sweep::walk, &house.tasks, &house.stop);
+        house.go_on("heartbeat", crate::keeper::heartbeat, &house.pulses, &house.pulse);
         Ok(Control { house })
     }
 
@@ -107,9 +117,10 @@ impl Control {
 
     /// Whether the house can work, for whoever watches over it. Takes no grant: it tells nothing of anybody's work.
     pub async fn readiness(&self) -> ReadinessView {
-        let database = match self.house.store.ping().await {
-            Ok(()) => "ok".to_owned(),
-            Err(error) => error.to_string(),
+        let database = match tokio::time::timeout(PING_LASTS, self.house.store.ping()).await {
+            Ok(Ok(())) => "ok".to_owned(),
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => format!("it does not answer within {PING_LASTS:?}"),
         };
         let providers: Vec<_> = self.house.providers.values().map(|post| post.view()).collect();
         let closed = |view: &&_| is_closed(view);
@@ -139,6 +150,9 @@ impl Control {
         self.house.stop.cancel();
         self.house.tasks.close();
         self.house.tasks.wait().await;
+        self.house.pulse.cancel();
+        self.house.pulses.close();
+        self.house.pulses.wait().await;
         self.house.doorman.flush(&self.house.store).await;
     }
 }
@@ -152,15 +166,26 @@ impl House {
         self.draining.subscribe()
     }
 
-    fn go_on<F>(self: &Arc<Self>, name: &'static str, walk: fn(Arc<House>) -> F)
-    where
+    /// Walks until the token ends it. A walk that panics is a bug report, and is taken up again.
+    fn go_on<F>(
+        self: &Arc<Self>,
+        name: &'static str,
+        walk: fn(Arc<House>) -> F,
+        tasks: &TaskTracker,
+        stop: &CancellationToken,
+    ) where
         F: Future<Output = ()> + Send + 'static,
     {
-        let (stop, walk) = (self.stop.clone(), walk(Arc::clone(self)));
-        self.tasks.spawn(async move {
-            if stop.run_until_cancelled(walk).await.is_some() {
-                tracing::error!(name, "a walk ended that should never end");
-            }
+        let (house, stop) = (Arc::clone(self), stop.clone());
+        tasks.spawn(async move {
+            let again = async {
+                loop {
+                    let _ = AssertUnwindSafe(walk(Arc::clone(&house))).catch_unwind().await;
+                    tracing::error!(name, "a walk broke off; taking it up again");
+                    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+                }
+            };
+            stop.run_until_cancelled(again).await;
         });
     }
 

@@ -170,7 +170,10 @@ pub(crate) async fn walk(house: Arc<House>) {
                     }
                 }
                 Ok(News::Reset(_)) => wake = Instant::now(),
-                Err(error) => wake = wake.min(trouble(&error)),
+                Err(error) => {
+                    wake = wake.min(trouble(&error));
+                    tokio::time::sleep(Duration::from_millis(200)).await;
+                }
             },
             () = house.keeper.hands.freed.notified(), if no_room => (no_room, wake) = (false, Instant::now()),
             () = tokio::time::sleep_until(wake), if !no_room => match take_what_is_due(&house).await {
@@ -188,10 +191,10 @@ pub(crate) async fn heartbeat(house: Arc<House>) {
     beat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         beat.tick().await;
-        let until = house.keeper.lease_end(house.store.now());
         let in_hand: Vec<_> = house.keeper.hands.rows().keys().cloned().collect();
         let renewed = async {
             house.store.compare_clocks().await?;
+            let until = house.keeper.lease_end(house.store.now());
             house.store.sandboxes().renew(&house.keeper.owner, &in_hand, until).await
         };
         if let Err(error) = renewed.await {
@@ -309,7 +312,7 @@ async fn take_step(
     leased: &Leased,
     unwanted: &Notify,
 ) -> Result<Outcome, Error> {
-    let asked = tokio::time::timeout(house.settings.patience.step, ask(post, step, &leased.sandbox));
+    let asked = ask(post, step, &leased.sandbox);
     tokio::pin!(asked);
     let a_moment = tokio::time::sleep(A_MOMENT);
     tokio::pin!(a_moment);
@@ -317,15 +320,7 @@ async fn take_step(
     loop {
         tokio::select! {
             biased;
-            answer = &mut asked => {
-                let took_too_long = || ProviderError::Unavailable {
-                    why: format!("{} took longer than {:?}", step.word(), house.settings.patience.step),
-                };
-                return Ok(match answer.unwrap_or_else(|_| Err(took_too_long())) {
-                    Ok(()) => Outcome::Done,
-                    Err(error) => Outcome::Failed(error),
-                });
-            }
+            answer = &mut asked => return Ok(answer.map_or_else(Outcome::Failed, |()| Outcome::Done)),
             () = unwanted.notified(), if step != Step::Destroy => return Ok(Outcome::CalledOff),
             () = &mut a_moment, if !told => {
                 told = true;
@@ -359,22 +354,29 @@ async fn mend(
     leased: &Leased,
     error: ProviderError,
 ) -> Result<Option<Leased>, Error> {
-    if let ProviderError::Unavailable { why } = &error {
-        report(house, post, Err(why.clone())).await;
-    }
+    // Whoever says that something cannot be has answered.
+    let answered = match &error {
+        ProviderError::Unavailable { why } => Err(why.clone()),
+        ProviderError::Unfit { .. } | ProviderError::Lost => Ok(()),
+    };
+    report(house, post, answered).await;
     let patience = &house.settings.patience;
-    let attempts = leased.sandbox.attempts + 1;
+    let attempts = leased.sandbox.attempts.saturating_add(1);
     let hopeless = match (&error, step) {
+        // Taking down is never given up.
+        (_, Step::Destroy) => false,
         // Nothing is left to come back to.
         (ProviderError::Lost, Step::Pause | Step::Resume) => true,
-        // Taking down is never given up, and a sandbox that works is not broken because it could not be frozen.
-        (_, Step::Destroy | Step::Pause) => false,
-        (ProviderError::Unfit { .. } | ProviderError::Lost, _) => true,
-        (ProviderError::Unavailable { .. }, _) => attempts >= patience.tries,
+        // What has worked once holds work: it waits for its provider for as long as it lives.
+        (_, Step::Pause | Step::Resume) => false,
+        (ProviderError::Unfit { .. } | ProviderError::Lost, Step::Create) => true,
+        (ProviderError::Unavailable { .. }, Step::Create) => attempts >= patience.tries,
     };
     if hopeless {
         // What was half made goes; if that fails too, the sweep finds it.
-        if let Err(error) = post.provider.destroy(&leased.sandbox.id).await {
+        if leased.sandbox.ready_at.is_none()
+            && let Err(error) = post.provider.destroy(&leased.sandbox.id).await
+        {
             tracing::warn!(sandbox = %leased.sandbox.id, %error, "a failed sandbox is left to the sweep");
         }
         let why = format!("It could not {}: {error}.", step.word());
@@ -383,7 +385,11 @@ async fn mend(
     let pause = backoff(patience.first_retry, patience.longest_retry, attempts);
     let next = house.store.now() + SignedDuration::try_from(pause).unwrap_or(SignedDuration::from_secs(60));
     let why = format!("It could not {} yet: {error}.", step.word());
-    edit(house, leased, move |sandbox, _| {
+    edit(house, leased, move |sandbox, now| {
+        // Somebody wants something else meanwhile: that does not wait for this mishap.
+        if sandbox.step_at(now) != Some(step) {
+            return Ok(Next::GoOn);
+        }
         sandbox.attempts = attempts;
         sandbox.next_attempt_at = Some(next);
         sandbox.note = Some(why.clone());

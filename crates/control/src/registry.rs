@@ -13,7 +13,7 @@ use carrel_model::{
 };
 use carrel_sandbox::{Fitness, Provider};
 
-use crate::sturdy::Sturdy;
+use crate::{Patience, sturdy::Sturdy};
 
 /// All providers by name.
 pub(crate) type Registry = BTreeMap<ProviderName, Arc<Post>>;
@@ -28,8 +28,9 @@ pub(crate) struct Post {
 }
 
 impl Post {
-    pub(crate) fn new(name: ProviderName, provider: Arc<dyn Provider>, rules: Rules) -> Self {
-        let provider = Arc::new(Sturdy { name: name.clone(), provider });
+    pub(crate) fn new(name: ProviderName, provider: Arc<dyn Provider>, patience: &Patience) -> Self {
+        let provider = Arc::new(Sturdy { name: name.clone(), provider, patience: patience.step });
+        let rules = patience.breaker;
         Self { name, provider, fitness: RwLock::default(), breaker: Mutex::default(), rules }
     }
 

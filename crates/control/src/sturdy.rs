@@ -1,6 +1,6 @@
-//! A provider that cannot take the house down: where it panics, it has failed like any other.
+//! A provider that cannot take the house down: where it panics or hangs, it has failed like any other.
 
-use std::{future::Future, panic::AssertUnwindSafe, sync::Arc};
+use std::{future::Future, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use carrel_model::{ProviderName, SandboxId, sandbox::Spec};
@@ -11,14 +11,19 @@ use futures::FutureExt;
 pub(crate) struct Sturdy {
     pub(crate) name: ProviderName,
     pub(crate) provider: Arc<dyn Provider>,
+    /// How long it may take to answer.
+    pub(crate) patience: Duration,
 }
 
 impl Sturdy {
     async fn endure<T>(&self, call: impl Future<Output = Result<T, ProviderError>>) -> Result<T, ProviderError> {
-        AssertUnwindSafe(call).catch_unwind().await.unwrap_or_else(|_| {
+        let failed = |how: &str| Err(ProviderError::Unavailable { why: format!("the provider `{}` {how}", self.name) });
+        match tokio::time::timeout(self.patience, AssertUnwindSafe(call).catch_unwind()).await {
+            Ok(Ok(answer)) => answer,
             // The panic's own words are in the log of the process; they are not for everybody.
-            Err(ProviderError::Unavailable { why: format!("the provider `{}` panicked", self.name) })
-        })
+            Ok(Err(_)) => failed("panicked"),
+            Err(_) => failed("does not answer"),
+        }
     }
 
     fn inner_pausing(&self) -> Result<&dyn Pausing, ProviderError> {

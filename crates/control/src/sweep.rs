@@ -5,7 +5,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use carrel_model::{
-    SandboxId,
+    SandboxId, Timestamp,
     sandbox::{Fact, Phase, Sandbox, Step},
 };
 use carrel_sandbox::{ProviderError, Sighting};
@@ -82,10 +82,13 @@ fn differs(sandbox: &Sandbox, sighting: Sighting) -> Option<(Fact, &'static str)
 
 /// Looks again with the lease in hand, when nobody else can be at work on it, and records what is true.
 async fn settle(house: &Arc<House>, post: &Post, sandbox: &Sandbox) -> Result<(), Error> {
-    let Some(slot) = house.keeper.reserve(&sandbox.id) else { return Ok(()) };
     let until = house.keeper.lease_end(house.store.now());
     let claimed = house.store.sandboxes().claim_one(&sandbox.id, house.keeper.owner(), until).await?;
     let Some(leased) = claimed else { return Ok(()) };
+    // Only now: a row that is in our hands already keeps its place there.
+    let Some(slot) = house.keeper.reserve(&sandbox.id) else {
+        return Ok(keeper::release(house, &leased).await?);
+    };
     let leased = match find_fact(post, &leased).await {
         Some((fact, note)) => {
             tracing::warn!(sandbox = %sandbox.id, ?fact, "a row did not say what is true; settled");
@@ -120,9 +123,10 @@ async fn bury(post: &Post, id: &SandboxId) {
 
 async fn carry_out(house: &House) -> Result<(), Error> {
     let (store, keep, now) = (&house.store, &house.settings.retention, house.store.now());
-    store.journal().forget_before(now - keep.journal).await?;
-    store.transcripts().forget_before(now - keep.transcripts).await?;
-    store.forget_requests(now - keep.requests).await?;
+    let before = |kept| now.checked_sub(kept).unwrap_or(Timestamp::MIN);
+    store.journal().forget_before(before(keep.journal)).await?;
+    store.transcripts().forget_before(before(keep.transcripts)).await?;
+    store.forget_requests(before(keep.requests)).await?;
     store.keys().forget_sign_ins().await?;
     Ok(())
 }

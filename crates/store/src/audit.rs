@@ -29,9 +29,8 @@ pub struct AuditFilter {
 impl Store {
     /// Adds a line on its own: for what was refused, where nothing else changes.
     pub async fn write_audit(&self, line: &AuditLine) -> Result<(), StoreError> {
-        let mut work = self.sql().begin().await?;
-        insert(&mut work, line).await?;
-        work.commit().await
+        let line = line.clone();
+        self.change(move |tx| Box::pin(async move { tx.audit(&line).await })).await
     }
 
     /// A page of the audit, newest first.

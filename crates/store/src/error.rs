@@ -88,11 +88,29 @@ impl From<sqlx::Error> for StoreError {
 }
 
 impl StoreError {
-    /// Whether the same call may succeed a little later.
+    /// Whether the same call may succeed a little later: the database is away or busy, not at odds with us.
     pub fn is_passing(&self) -> bool {
-        matches!(
-            self,
-            StoreError::Busy | StoreError::Unreachable { .. } | StoreError::Locked { .. } | StoreError::Failed(_)
-        )
+        match self {
+            StoreError::Busy
+            | StoreError::Unreachable { .. }
+            | StoreError::Locked { .. }
+            | StoreError::ReadOnly { .. } => true,
+            StoreError::Failed(error) => match error {
+                sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::PoolTimedOut => true,
+                sqlx::Error::PoolClosed | sqlx::Error::WorkerCrashed | sqlx::Error::Protocol(_) => true,
+                sqlx::Error::Database(said) => said.code().is_some_and(|code| is_passing_code(&code)),
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+}
+
+/// Connection trouble, shutdown, conflicts and lack of room, as PostgreSQL numbers them; the same and trouble with the
+/// disk as SQLite does, whose low byte is the primary code.
+fn is_passing_code(code: &str) -> bool {
+    match code.parse::<i32>() {
+        Ok(number) if code.len() < 5 => matches!(number & 0xff, 5 | 6 | 8 | 10 | 13 | 14),
+        _ => ["08", "57P", "40", "53", "25P03", "25006"].iter().any(|class| code.starts_with(class)),
     }
 }

@@ -14,6 +14,8 @@ use crate::{
     tail::{Tail, Written},
 };
 
+/// How long a node may go without looking, bell or not.
+const UNHEARD: std::time::Duration = std::time::Duration::from_secs(10);
 /// How many entries a follower takes at once.
 const BATCH: usize = 256;
 
@@ -167,7 +169,8 @@ pub(crate) async fn pump(store: std::sync::Weak<crate::Inner>) {
             }
         }
         drop(store);
-        tail.behind.notified().await;
+        // A bell that was never heard, because a connection died in silence, costs seconds and not hours.
+        let _ = tokio::time::timeout(UNHEARD, tail.behind.notified()).await;
     }
 }
 

@@ -47,6 +47,19 @@ impl Keys<'_> {
         row.as_ref().map(read).transpose()
     }
 
+    /// Whether a secret with this hash was rotated away.
+    pub async fn is_spent(&self, hash: &str) -> Result<bool, StoreError> {
+        let row = self.store.sql().fetch_optional("SELECT 1 AS one FROM spent_secrets WHERE hash = $1", args![hash]);
+        Ok(row.await?.is_some())
+    }
+
+    /// Whether such a sign-in is there. A look that costs no write, for those who only guess.
+    pub async fn has_sign_in(&self, hash: &str, kind: SignInKind) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 AS one FROM sign_ins WHERE hash = $1 AND kind = $2 AND expires_at > $3";
+        let row = self.store.sql().fetch_optional(sql, args![hash, kind.word(), self.store.now()]);
+        Ok(row.await?.is_some())
+    }
+
     /// A page of keys, newest first.
     pub async fn list(&self, before: Option<(Timestamp, KeyId)>, most: u32) -> Result<Vec<Key>, StoreError> {
         let (at, id) = before.map_or((Timestamp::MAX, None), |(at, id)| (at, Some(id)));
@@ -118,18 +131,29 @@ impl Tx {
         row.as_ref().map(read).transpose()
     }
 
-    /// How many admin keys are good at this moment. Locks them, so that two revocations cannot leave nobody.
-    pub async fn lock_admins(&mut self) -> Result<Vec<Key>, StoreError> {
+    /// The key whose secret has this hash, kept from changing until this change is over.
+    pub async fn lock_key_by_hash(&mut self, hash: &str) -> Result<Option<Key>, StoreError> {
+        let lock = if self.work.is_postgres() { " FOR UPDATE" } else { "" };
+        let row = self.work.fetch_optional(format!("SELECT * FROM keys WHERE hash = $1{lock}"), args![hash]).await?;
+        row.as_ref().map(read).transpose()
+    }
+
+    /// The admin keys that are good at this moment. Locks them, so that two revocations cannot leave nobody; and with
+    /// them, in the order in which everybody locks keys, the one that is to be revoked.
+    pub async fn lock_admins(&mut self, and: Option<&KeyId>) -> Result<Vec<Key>, StoreError> {
         let lock = if self.work.is_postgres() { " ORDER BY id FOR UPDATE" } else { "" };
-        let sql = format!("SELECT * FROM keys WHERE role = 'admin' AND revoked_at IS NULL{lock}");
-        let rows = self.work.fetch_all(sql, vec![]).await?;
+        let sql = format!("SELECT * FROM keys WHERE (role = 'admin' AND revoked_at IS NULL) OR id = $1{lock}");
+        let rows = self.work.fetch_all(sql, args![and.map(|id| id.as_str())]).await?;
         let keys: Vec<Key> = rows.iter().map(read).collect::<Result<_, _>>()?;
-        Ok(keys.into_iter().filter(|key| key.is_good_at(self.now)).collect())
+        let is_admin = |key: &Key| key.authority == Authority::Admin && key.is_good_at(self.now);
+        Ok(keys.into_iter().filter(is_admin).collect())
     }
 
     /// Gives a key another secret. Its visits and links end with the old one.
     pub async fn rotate_key(&mut self, key: &mut Key, hash: &str) -> Result<(), StoreError> {
         key.revision += 1;
+        let spent = "INSERT INTO spent_secrets (hash, key_id, at) SELECT hash, id, $2 FROM keys WHERE id = $1";
+        self.work.execute(spent, args![key.id.as_str(), self.now]).await?;
         let sql = "UPDATE keys SET hash = $2, prefix = $3, revision = $4 WHERE id = $1";
         self.work.execute(sql, args![key.id.as_str(), hash, key.prefix.as_str(), key.revision]).await?;
         self.end_visits(&key.id).await?;

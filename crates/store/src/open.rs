@@ -154,9 +154,17 @@ async fn listen(mut listener: PgListener, channel: String, store: std::sync::Wea
                 tracing::warn!(error = &error as &dyn std::error::Error, "the bell's connection is down; trying again");
                 inner.tail.deaf.store(true, Ordering::Relaxed);
                 drop(inner);
-                while listener.listen(&channel).await.is_err() {
-                    tokio::time::sleep(Duration::from_millis(500)).await;
-                }
+                // A new one: the old may hold on to a connection that is dead.
+                listener = loop {
+                    let Some(inner) = store.upgrade() else { return };
+                    let Sql::Postgres { pool, .. } = &inner.sql else { return };
+                    let pool = pool.clone();
+                    drop(inner);
+                    match listen_anew(&pool, &channel).await {
+                        Ok(listener) => break listener,
+                        Err(_) => tokio::time::sleep(Duration::from_millis(500)).await,
+                    }
+                };
                 let Some(inner) = store.upgrade() else { return };
                 inner.tail.deaf.store(false, Ordering::Relaxed);
                 wake_everybody(&inner);
@@ -164,6 +172,12 @@ async fn listen(mut listener: PgListener, channel: String, store: std::sync::Wea
             }
         }
     }
+}
+
+async fn listen_anew(pool: &sqlx::PgPool, channel: &str) -> Result<PgListener, sqlx::Error> {
+    let mut listener = PgListener::connect_with(pool).await?;
+    listener.listen(channel).await?;
+    Ok(listener)
 }
 
 fn wake_everybody(inner: &Inner) {
@@ -232,10 +246,15 @@ async fn open_postgres(url: &str, options: &Options) -> Result<Sql, StoreError> 
         let why = format!("`{}` cannot name a schema: use lower-case letters, digits and `_`", options.schema);
         return Err(StoreError::Address { url: place, why });
     }
-    let connect = PgConnectOptions::from_str(url)
-        .map_err(explain)?
-        .application_name("carrel")
-        .options([("search_path", options.schema.as_str()), ("timezone", "UTC")]);
+    // A node that freezes in the middle of a change must not hold up all others.
+    let connect = PgConnectOptions::from_str(url).map_err(explain)?.application_name("carrel").options([
+        ("search_path", options.schema.as_str()),
+        ("timezone", "UTC"),
+        ("lock_timeout", "10s"),
+        ("idle_in_transaction_session_timeout", "10s"),
+        ("tcp_keepalives_idle", "10"),
+        ("tcp_keepalives_interval", "5"),
+    ]);
     let mut first = PgConnection::connect_with(&connect).await.map_err(explain)?;
     prepare_schema(&mut first, &options.schema, &place).await?;
     first.close().await.map_err(explain)?;
@@ -310,17 +329,18 @@ fn explain_postgres(error: sqlx::Error, place: &str) -> StoreError {
     }
 }
 
-/// The address with its password taken out.
+/// The address with its password taken out. Of one that cannot be understood only the scheme is shown: who knows where
+/// its password is.
 fn hide_password(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
-    let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
-    let authority = match authority.rsplit_once('@') {
-        Some((user, host)) => format!("{}@{host}", user.split(':').next().unwrap_or_default()),
-        None => authority.to_owned(),
-    };
-    // Passwords also travel as parameters.
-    let path = path.split('?').next().unwrap_or_default();
-    format!("{scheme}://{authority}/{path}")
+    let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
+    match PgConnectOptions::from_str(url) {
+        Ok(options) if scheme.starts_with("postgres") => {
+            let database = options.get_database().unwrap_or_default();
+            format!("{scheme}://{}@{}:{}/{database}", options.get_username(), options.get_host(), options.get_port())
+        }
+        _ if scheme.is_empty() => "…".to_owned(),
+        _ => format!("{scheme}://…"),
+    }
 }
 
 fn is_plain_name(name: &str) -> bool {
@@ -336,7 +356,11 @@ mod tests {
     #[test]
     fn an_address_is_shown_without_its_password() {
         let shown = Database::parse("postgres://me:hunter2@db.example/x?password=hunter2").unwrap().to_string();
-        assert_eq!(shown, "postgres://me@db.example/x");
+        assert_eq!(shown, "postgres://me@db.example:5432/x");
+        assert!(!Database::parse("postgres://me:hun/ter2@h:x/y").unwrap_err().to_string().contains("ter2"));
+        for odd in ["host=1 password=hunter2", "postgres:u:hunter2@h/x", "Server=db;Password=hunter2"] {
+            assert!(!Database::parse(odd).unwrap_err().to_string().contains("hunter2"), "{odd}");
+        }
         assert!(!format!("{:?}", Database::parse("postgres://me:hunter2@h/x").unwrap()).contains("hunter2"));
         assert!(!Database::parse("mysql://me:hunter2@h/x").unwrap_err().to_string().contains("hunter2"));
     }

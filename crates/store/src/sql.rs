@@ -90,7 +90,15 @@ impl Sql {
     /// Begins a transaction that may write. With SQLite it is the only one.
     pub(crate) async fn begin(&self) -> Result<Work, StoreError> {
         Ok(match self {
-            Sql::Sqlite { writer, .. } => Work::Sqlite(writer.begin_with("BEGIN IMMEDIATE").await?),
+            Sql::Sqlite { writer, .. } => Work::Sqlite(match writer.begin_with("BEGIN IMMEDIATE").await {
+                // A full disk makes SQLite roll back by itself, which the driver does not notice. Such a connection
+                // believes for good that it is inside a transaction: another takes its place.
+                Err(sqlx::Error::InvalidSavePointStatement) => {
+                    writer.acquire().await?.close().await?;
+                    writer.begin_with("BEGIN IMMEDIATE").await?
+                }
+                begun => begun?,
+            }),
             Sql::Postgres { pool, .. } => Work::Postgres(pool.begin().await?),
         })
     }
@@ -141,6 +149,14 @@ impl Work {
             Work::Sqlite(tx) => run!(&mut **tx, sql, bind_sqlite, args, fetch_optional)?.map(Row::Sqlite),
             Work::Postgres(tx) => run!(&mut **tx, sql, bind_postgres, args, fetch_optional)?.map(Row::Postgres),
         })
+    }
+
+    pub(crate) async fn rollback(self) -> Result<(), StoreError> {
+        match self {
+            Work::Sqlite(tx) => tx.rollback().await?,
+            Work::Postgres(tx) => tx.rollback().await?,
+        }
+        Ok(())
     }
 
     pub(crate) async fn commit(self) -> Result<(), StoreError> {

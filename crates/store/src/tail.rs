@@ -13,6 +13,8 @@ use crate::StoreError;
 
 /// How many entries are kept.
 const KEPT: usize = 4096;
+/// How many bytes of them are kept.
+const KEPT_BYTES: usize = 32 * 1024 * 1024;
 
 /// An entry with its JSON, written once for all readers.
 #[derive(Debug, PartialEq)]
@@ -44,12 +46,30 @@ impl Written {
 }
 
 pub(crate) struct Tail {
-    ring: RwLock<VecDeque<Arc<Written>>>,
+    ring: RwLock<Ring>,
     head: watch::Sender<Cursor>,
     /// Asks the pump to read what the ring lacks.
     pub(crate) behind: Notify,
     /// The bell of other nodes cannot be heard at the moment.
     pub(crate) deaf: AtomicBool,
+}
+
+/// The entries in memory, the oldest first.
+#[derive(Default)]
+struct Ring {
+    entries: VecDeque<Arc<Written>>,
+    bytes: usize,
+}
+
+impl Ring {
+    fn push(&mut self, entry: Arc<Written>) {
+        self.bytes += entry.json.len();
+        self.entries.push_back(entry);
+        while self.entries.len() > KEPT || self.bytes > KEPT_BYTES {
+            let Some(oldest) = self.entries.pop_front() else { return };
+            self.bytes -= oldest.json.len();
+        }
+    }
 }
 
 impl Tail {
@@ -87,10 +107,7 @@ impl Tail {
         for entry in entries {
             if entry.cursor().0 == head.0 + 1 {
                 head = entry.cursor();
-                if ring.len() == KEPT {
-                    ring.pop_front();
-                }
-                ring.push_back(entry);
+                ring.push(entry);
             }
         }
         // Told while the ring is held, so that two pushes cannot tell in the wrong order.
@@ -101,10 +118,10 @@ impl Tail {
     /// The entries after a cursor, when the ring still has them all.
     pub(crate) fn after(&self, cursor: Cursor, most: usize) -> Option<Vec<Arc<Written>>> {
         let ring = self.ring.read().expect("nobody panics while holding the ring");
-        let first = ring.front()?.cursor().0;
+        let first = ring.entries.front()?.cursor().0;
         // A reader may bring any number as its cursor.
         let skip = usize::try_from(cursor.0.saturating_add(1).saturating_sub(first)).ok()?;
-        Some(ring.iter().skip(skip).take(most).cloned().collect())
+        Some(ring.entries.iter().skip(skip).take(most).cloned().collect())
     }
 
     /// Waits until this node has seen a cursor. Gives up after a while: then the pump is in trouble, not the caller.
@@ -124,7 +141,7 @@ impl Tail {
     /// Starts the ring anew after a cursor: what lies before it is no longer kept anywhere.
     pub(crate) fn leap(&self, head: Cursor) {
         let mut ring = self.ring.write().expect("nobody panics while holding the ring");
-        ring.clear();
+        *ring = Ring::default();
         self.head.send_replace(head);
     }
 }

@@ -115,6 +115,7 @@ impl House {
             burst: NonZeroU32::new(burst).unwrap(),
             cookie: "carrel_visit_test".into(),
             secure: false,
+            public_authority: None,
             metrics: None,
         };
         let app = carrel_api::router(control.clone(), options).into_make_service_with_connect_info::<SocketAddr>();

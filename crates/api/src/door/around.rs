@@ -6,13 +6,14 @@ use std::{
 };
 
 use axum::{
-    extract::{MatchedPath, Request},
+    extract::{MatchedPath, Request, State},
     http::{HeaderName, HeaderValue, Method, StatusCode, Uri, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
 
 use super::Problem;
+use crate::house::Doors;
 
 tokio::task_local! {
     static REQUEST_ID: String;
@@ -24,7 +25,7 @@ pub(super) fn request_id() -> Option<String> {
 }
 
 /// Gives each request an id and counts it.
-pub(crate) async fn around(request: Request, next: Next) -> Response {
+pub(crate) async fn around(State(doors): State<Doors>, request: Request, next: Next) -> Response {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let id = format!("req_{:012x}", COUNT.fetch_add(1, Ordering::Relaxed) + (u64::from(std::process::id()) << 24));
     let method = request.method().clone();
@@ -44,6 +45,10 @@ pub(crate) async fn around(request: Request, next: Next) -> Response {
         .increment(1);
     metrics::histogram!("carrel_http_request_seconds", "route" => route.clone()).record(took.as_secs_f64());
     tracing::debug!(%id, %method, route, status = status.as_u16(), ?took, "request");
+    if *doors.control.draining().borrow() {
+        // Whoever has more to ask finds another server, or this one after its restart.
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
     if let Ok(value) = HeaderValue::from_str(&id) {
         response.headers_mut().insert(HeaderName::from_static("x-request-id"), value);
     }

@@ -4,10 +4,11 @@ use std::{
     convert::Infallible,
     net::{IpAddr, SocketAddr},
     num::NonZeroU32,
+    sync::atomic::{AtomicU32, Ordering},
 };
 
 use axum::{
-    extract::{ConnectInfo, FromRequestParts, OriginalUri},
+    extract::{ConnectInfo, FromRequestParts, MatchedPath},
     http::{HeaderMap, Method, header, request::Parts},
 };
 use axum_extra::extract::CookieJar;
@@ -27,6 +28,7 @@ pub(crate) struct Origin(pub(crate) Option<IpAddr>);
 pub(crate) struct Limiter {
     keys: Option<DefaultKeyedRateLimiter<KeyId>>,
     strangers: DefaultKeyedRateLimiter<Option<IpAddr>>,
+    asked: AtomicU32,
 }
 
 impl Limiter {
@@ -42,19 +44,32 @@ impl Limiter {
         Limiter {
             keys: options.requests_per_second.map(|rate| RateLimiter::keyed(quota(rate))),
             strangers: RateLimiter::keyed(strangers),
+            asked: AtomicU32::new(0),
         }
     }
 
     fn admit(&self, key: &KeyId) -> Result<(), Problem> {
         let Some(keys) = &self.keys else { return Ok(()) };
+        self.forget_now_and_then();
         keys.check_key(key).map_err(|not_until| {
             let seconds = not_until.wait_time_from(governor::clock::DefaultClock::default().now()).as_secs() + 1;
             Problem::too_many(seconds, "this key asks too often").with_hint("wait for the time that Retry-After says")
         })
     }
 
+    /// Who has not asked for long is forgotten, so that memory does not grow with every address ever seen.
+    fn forget_now_and_then(&self) {
+        if self.asked.fetch_add(1, Ordering::Relaxed) % 4096 == 0 {
+            self.strangers.retain_recent();
+            if let Some(keys) = &self.keys {
+                keys.retain_recent();
+            }
+        }
+    }
+
     /// Somebody who is wrong too often is not even written down.
     pub(crate) fn admit_stranger(&self, from: Option<IpAddr>) -> Result<(), Problem> {
+        self.forget_now_and_then();
         self.strangers.check_key(&from).map_err(|_| Problem::too_many(10, "too many wrong keys from this address"))
     }
 }
@@ -86,7 +101,7 @@ impl FromRequestParts<Doors> for Asker {
             Some(Ok(secret)) => keys.recognise(&secret, origin.text()).await?,
             Some(Err(())) => None,
             None => match cookie_value(&parts.headers, doors) {
-                Some(cookie) if is_own_page(parts) => keys.recognise_visit(&cookie, origin.text()).await?,
+                Some(cookie) if is_own_page(parts, doors) => keys.recognise_visit(&cookie, origin.text()).await?,
                 Some(_) => {
                     return Err(turn_away(doors, parts, &origin, "the request came from a page of another site").await);
                 }
@@ -123,13 +138,23 @@ pub(crate) fn cookie_value(headers: &HeaderMap, doors: &Doors) -> Option<String>
 }
 
 /// A cookie travels by itself, so a request that changes something must come from our own page.
-pub(crate) fn is_own_page(parts: &Parts) -> bool {
+pub(crate) fn is_own_page(parts: &Parts, doors: &Doors) -> bool {
     if matches!(parts.method, Method::GET | Method::HEAD) {
         return true;
     }
     let text = |name| parts.headers.get(name).and_then(|value| value.to_str().ok());
+    // Browsers say by themselves where a request comes from, also where they leave out its origin.
+    let site = parts.headers.get("sec-fetch-site").and_then(|value| value.to_str().ok());
+    if site.is_some_and(|site| site != "same-origin" && site != "none") {
+        return false;
+    }
     match (text(header::ORIGIN), text(header::HOST)) {
-        (Some(origin), Some(host)) => origin.split_once("://").is_some_and(|(_, authority)| authority == host),
+        (Some(origin), Some(host)) => {
+            let is_ours =
+                |authority: &str| authority == host || doors.options.public_authority.as_deref() == Some(authority);
+            let authority = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://"));
+            authority.is_some_and(is_ours)
+        }
         (Some(_), None) => false,
         (None, _) => true,
     }
@@ -139,9 +164,9 @@ async fn turn_away(doors: &Doors, parts: &Parts, origin: &Origin, why: &str) -> 
     if let Err(limited) = doors.limiter.admit_stranger(origin.0) {
         return limited;
     }
-    // The whole path: nested routers see only their own part of it.
-    let path = parts.extensions.get::<OriginalUri>().map_or(parts.uri.path(), |OriginalUri(uri)| uri.path());
-    let what = format!("{} {path}", parts.method);
+    // The route, not the path: somebody may have pasted a key into it, and the audit forgets nothing.
+    let route = parts.extensions.get::<MatchedPath>().map_or("another route", MatchedPath::as_str);
+    let what = format!("{} {route}", parts.method);
     let what: String = what.chars().take(200).collect();
     match doors.control.audit().turned_away(&what, origin.text(), why).await {
         Ok(()) => Problem::unauthorized(why),

@@ -71,7 +71,7 @@ impl Problem {
     /// A panic is a bug report: it is logged here, and the caller learns only that it happened.
     pub(crate) fn from_panic(panic: Box<dyn Any + Send + 'static>) -> Response {
         let said = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
-        tracing::error!(panic = said.unwrap_or("?"), "a handler panicked");
+        tracing::error!(panic = said.unwrap_or("?"), request_id = super::around::request_id(), "a handler panicked");
         Problem::broken().into_response()
     }
 
@@ -100,7 +100,11 @@ impl From<Error> for Problem {
             }
             Error::Internal(source) => {
                 let source: &dyn std::error::Error = &*source;
-                tracing::error!(error = source, "a request failed by our fault");
+                tracing::error!(
+                    error = source,
+                    request_id = super::around::request_id(),
+                    "a request failed by our fault"
+                );
                 Problem::broken()
             }
         }

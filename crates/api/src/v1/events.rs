@@ -168,7 +168,8 @@ impl Telling {
         }
         if !self.greeted {
             self.greeted = true;
-            return Some(Bytes::from_static(b"retry: 1000\n\n"));
+            // With the cursor: who comes back before the first entry misses nothing either.
+            return Some(Bytes::from(format!("retry: 1000\nid: {}\n\n", self.told.0)));
         }
         let frames = self.wait().await;
         let now = Instant::now();

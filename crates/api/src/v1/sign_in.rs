@@ -71,9 +71,10 @@ async fn sign_in(State(doors): State<Doors>, origin: Origin, Json(asked): Json<S
 #[utoipa::path(post, path = "/sign-out", operation_id = "sign_out", tag = "sign-in", security(()),
     responses((status = 204, description = "Signed out.")))]
 async fn sign_out(State(doors): State<Doors>, origin: Origin, parts: Parts) -> Result<Response, Problem> {
-    if let Some(cookie) = cookie_value(&parts.headers, &doors)
-        && is_own_page(&parts)
-    {
+    if !is_own_page(&parts, &doors) {
+        return Err(Problem::new(403, "denied", "Not allowed", "the request came from a page of another site"));
+    }
+    if let Some(cookie) = cookie_value(&parts.headers, &doors) {
         doors.control.keys().sign_out(&cookie, origin.text()).await?;
     }
     let gone = format!("{}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0", doors.options.cookie);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use carrel_model::public::{Entry, Happening};
+use carrel_model::public::{Entry, Happening, SandboxPage};
 use eventsource_stream::Eventsource;
 use futures::StreamExt;
 use reqwest::Method;
@@ -49,6 +49,11 @@ pub(crate) async fn follow(
     mut tell: impl FnMut(&Entry),
 ) -> Result<(), Failure> {
     let mut was_there = false;
+    if after.is_none() {
+        // Known from the start: a connection that breaks before the first entry must not lose one.
+        let page: SandboxPage = client.get("/sandboxes?limit=1").await?;
+        after = Some(page.as_of.0);
+    }
     loop {
         let mut request = client.request(Method::GET, "/events")?.query(query);
         request = match after {
@@ -68,7 +73,7 @@ pub(crate) async fn follow(
                     after = event.id.parse().ok().or(after);
                 }
             }
-            Err(failure) if !was_there => return Err(failure),
+            Err(failure) if !was_there || failure.is_refusal() => return Err(failure),
             Err(_) => {}
         }
         // The stream ended or broke: a real delay before coming back.

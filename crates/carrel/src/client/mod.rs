@@ -30,7 +30,13 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) fn new(common: &Common) -> Result<Self, Failure> {
-        let http = reqwest::Client::builder().connect_timeout(Duration::from_secs(10)).build();
+        let mut http = reqwest::Client::builder().connect_timeout(Duration::from_secs(10));
+        let host = reqwest::Url::parse(&common.url).ok().and_then(|url| url.host_str().map(str::to_owned));
+        if host.is_some_and(|host| host == "localhost" || host == "[::1]" || host.starts_with("127.")) {
+            // A key for this machine does not travel by a proxy.
+            http = http.no_proxy();
+        }
+        let http = http.build();
         let http = http.map_err(|error| Failure::new(format!("no HTTP client could be made: {error}")))?;
         Ok(Client { http, url: common.url.trim_end_matches('/').to_owned(), common: common.clone() })
     }

@@ -199,6 +199,30 @@ async fn what_is_kept_is_for_this_user_alone_and_in_one_file_after_an_orderly_en
 }
 
 #[tokio::test]
+async fn a_secret_that_was_rotated_away_does_not_come_back_with_a_restart() {
+    let desk = Desk::open().await;
+    let old = desk.server.key.clone();
+    // From another machine: `admin.key` keeps the old secret.
+    let rotate = command(&desk.server.url, desk.data.path())
+        .args(["key", "rotate", "admin", "--json"])
+        .env("CARREL_KEY", &old)
+        .output();
+    let minted: Value = serde_json::from_slice(&rotate.await.unwrap().stdout).unwrap();
+    let Desk { server, data } = desk;
+    assert!(server.terminate().await.success());
+    let server = Server::with(binary(), data.path()).env("CARREL_LOG_LEVEL", "error").start().await;
+    assert_eq!(server.link, None, "a link for a key that is void");
+    let with = |secret: &str| {
+        let mut command = command(&server.url, data.path());
+        command.args(["sandbox", "ls"]).env("CARREL_KEY", secret);
+        async move { told(&command.output().await.unwrap()).0 }
+    };
+    assert_eq!(with(&old).await, 5);
+    assert_eq!(with(minted["secret"].as_str().unwrap()).await, 0);
+    assert!(server.terminate().await.success());
+}
+
+#[tokio::test]
 async fn the_server_greets_with_a_link_and_keeps_its_key_for_one_user() {
     use std::os::unix::fs::PermissionsExt;
     let desk = Desk::open().await;

@@ -68,11 +68,15 @@ impl KeysDesk<'_> {
         Ok(key.map(|key| grant_of(&key, origin)))
     }
 
-    /// Makes sure that a secret kept outside (in `admin.key`) opens the house. A key that was revoked stays revoked.
+    /// Makes sure that a secret kept outside (in `admin.key`) opens the house. A key that was revoked stays
+    /// revoked, and a secret that was rotated away does not come back.
     pub async fn adopt_admin(&self, secret: &KeySecret, name: &str) -> Result<Option<Grant>, Error> {
         let face = hash_key(secret);
         if let Some(key) = self.house.store.keys().find_by_hash(&face).await? {
             return Ok(key.is_good_at(self.house.store.now()).then(|| grant_of(&key, None)));
+        }
+        if self.house.store.keys().is_spent(&face).await? {
+            return Ok(None);
         }
         let key = new_key(name.to_owned(), Authority::Admin, secret, None, None, self.house.store.now());
         let adopted = grant_of(&key, None);
@@ -118,6 +122,8 @@ impl KeysDesk<'_> {
         let (grant, hash) = (grant.clone(), hash_key(&secret));
         let change = self.house.store.change(move |tx| {
             Box::pin(async move {
+                // A key that was revoked a moment ago mints no other.
+                lock_good_key(tx, &grant.key).await?;
                 if let Some(earlier) = see_request(tx, &grant, idempotency, key.id.as_str()).await? {
                     return Ok::<_, Error>(Err(earlier));
                 }
@@ -178,7 +184,7 @@ impl KeysDesk<'_> {
         let (grant, id) = (grant.clone(), id.clone());
         let change = self.house.store.change(move |tx| {
             Box::pin(async move {
-                let admins = tx.lock_admins().await?;
+                let admins = tx.lock_admins(Some(&id)).await?;
                 let mut key = tx.lock_key(&id).await?.ok_or_else(|| no_key(id.as_str()))?;
                 if key.revoked_at.is_some() {
                     return Ok::<_, Error>(key);
@@ -205,6 +211,7 @@ impl KeysDesk<'_> {
         let (ticket, grant) = (hash(&code), grant.clone());
         let change = self.house.store.change(move |tx| {
             Box::pin(async move {
+                lock_good_key(tx, &grant.key).await?;
                 tx.insert_sign_in(&ticket, &grant.key, SignInKind::Link, expires_at).await?;
                 let subject = Some(grant.key.to_string());
                 let line = AuditLine::by(&grant, Action::SignInLink.word(), subject, Outcome::Done, tx.now());
@@ -218,6 +225,10 @@ impl KeysDesk<'_> {
     /// Signs a browser in by the code of a link. Nobody can do it twice.
     pub async fn redeem(&self, code: &str, origin: Option<String>) -> Result<Option<Visit>, Error> {
         let ticket = hash(code);
+        // A guess costs a look, not a turn of the one writer.
+        if !self.house.store.keys().has_sign_in(&ticket, SignInKind::Link).await? {
+            return Ok(None);
+        }
         self.admit_browser(origin, move |tx| {
             Box::pin(async move { Ok(tx.take_sign_in(&ticket, SignInKind::Link).await?) })
         })
@@ -226,9 +237,12 @@ impl KeysDesk<'_> {
 
     /// Signs a browser in by a key.
     pub async fn sign_in(&self, secret: &KeySecret, origin: Option<String>) -> Result<Option<Visit>, Error> {
-        let found = self.house.store.keys().find_by_hash(&hash_key(secret)).await?;
-        let Some(key) = found else { return Ok(None) };
-        self.admit_browser(origin, move |tx| Box::pin(async move { Ok(tx.lock_key(&key.id).await?) })).await
+        let face = hash_key(secret);
+        if self.house.store.keys().find_by_hash(&face).await?.is_none() {
+            return Ok(None);
+        }
+        // Found again inside: it may have been rotated in between.
+        self.admit_browser(origin, move |tx| Box::pin(async move { Ok(tx.lock_key_by_hash(&face).await?) })).await
     }
 
     /// Signs a browser out.

@@ -81,33 +81,37 @@ impl SandboxesDesk<'_> {
         // With a free slot the row is born in our keeper's hands; else any keeper claims it.
         let slot = self.house.keeper.reserve(&id);
         let lease = slot.is_some().then(|| self.house.keeper.first_lease(self.house.store.now()));
-        let (grant, lease_to_write, born_id) = (grant.clone(), lease.clone(), id.clone());
-        let written = self
-            .house
-            .store
-            .change(move |tx| {
+        let (house, grant, id) = (Arc::clone(self.house), grant.clone(), id.clone());
+        // In a task of its own: a caller that goes away must not leave a row in hand that nobody tends.
+        let born = tokio::spawn(async move {
+            let held = lease.clone();
+            let written = house.store.change(move |tx| {
                 Box::pin(async move {
-                    if let Some(seen) = see_request(tx, &grant, idempotency, born_id.as_str()).await? {
+                    if let Some(seen) = see_request(tx, &grant, idempotency, id.as_str()).await? {
                         return Ok::<_, Error>(Err(seen));
                     }
-                    let sandbox = Sandbox::born(born_id, spec, grant.key.clone(), home, tx.now());
-                    tx.insert_sandbox(&sandbox, lease_to_write.as_ref()).await?;
+                    let sandbox = Sandbox::born(id, spec, grant.key.clone(), home, tx.now());
+                    tx.insert_sandbox(&sandbox, held.as_ref()).await?;
                     audit(tx, &grant, Action::SandboxCreate, &sandbox.id).await?;
                     Ok(Ok(sandbox))
                 })
-            })
-            .await?;
-        let sandbox = match written {
-            Ok(sandbox) => sandbox,
+            });
+            let written = written.await?.map(|sandbox| {
+                let view = Arc::new(SandboxView::from(&sandbox));
+                if let (Some(slot), Some(lease)) = (slot, lease) {
+                    slot.tend(&house, Leased { sandbox, lease });
+                }
+                view
+            });
+            Ok::<_, Error>(written)
+        });
+        let view = match born.await.map_err(|ended| Error::Internal(Box::new(ended)))?? {
+            Ok(view) => view,
             Err(earlier) => {
                 let id = earlier.parse().map_err(|_| Error::NotFound { what: format!("sandbox {earlier}") })?;
                 return Ok(Created { sandbox: self.look(&id).await?, repeated: true });
             }
         };
-        let view = Arc::new(SandboxView::from(&sandbox));
-        if let (Some(slot), Some(lease)) = (slot, lease) {
-            slot.tend(self.house, Leased { sandbox, lease });
-        }
         Ok(Created { sandbox: view, repeated: false })
     }
 
@@ -241,14 +245,13 @@ impl SandboxesDesk<'_> {
     /// The sandbox as it now is, whoever asks.
     async fn look(&self, id: &SandboxId) -> Result<Arc<SandboxView>, Error> {
         let journal = self.house.store.journal();
-        if !journal.is_deaf()
-            && let Some(view) = self.house.shelf.look(&journal, id)
-        {
+        let (held, since) = self.house.shelf.look(&journal, id);
+        if let Some(view) = held.filter(|_| !journal.is_deaf()) {
             return Ok(view);
         }
         let sandbox = self.house.store.sandboxes().find(id).await?.ok_or_else(|| Error::no_sandbox(id))?;
         let view = Arc::new(SandboxView::from(&sandbox));
-        self.house.shelf.put(Arc::clone(&view));
+        self.house.shelf.put(Arc::clone(&view), since);
         Ok(view)
     }
 

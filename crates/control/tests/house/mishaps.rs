@@ -144,6 +144,24 @@ on_both_databases! {
         database.drop().await;
     }
 
+    async fn a_paused_sandbox_outlives_the_absence_of_its_provider(database: TestDatabase) {
+        let mut setup = Setup::default();
+        setup.patience.tries = 2;
+        let house = House::build(&database, setup).await;
+        let made = ask(&house).await;
+        house.until(&made, Phase::Ready).await;
+        house.control.sandboxes().pause(&house.admin, &made.id).await.unwrap();
+        house.until(&made, Phase::Paused).await;
+        house.weather(Weather::Storm);
+        house.control.sandboxes().resume(&house.admin, &made.id).await.unwrap();
+        house.until_it(&made, |view| view.attempts > 3).await;
+        house.weather(Weather::Clear);
+        house.until(&made, Phase::Ready).await;
+        assert_eq!(house.fake.inspect(&made.id).await, Ok(Sighting::Running), "somebody's work was thrown away");
+        house.close().await;
+        database.drop().await;
+    }
+
     async fn a_sandbox_that_was_lost_and_is_found_again_goes_on(database: TestDatabase) {
         let house = House::open(&database).await;
         let made = ask(&house).await;

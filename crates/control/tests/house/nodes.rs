@@ -3,6 +3,7 @@
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex},
+    time::Duration,
 };
 
 use async_trait::async_trait;
@@ -26,6 +27,8 @@ struct Watched {
     fake: Arc<Fake>,
     node: u32,
     witness: Arc<Witness>,
+    /// How long a pause goes on after it can be seen.
+    pause_lasts: Duration,
 }
 
 impl Watched {
@@ -73,7 +76,12 @@ impl Provider for Watched {
 #[async_trait]
 impl Pausing for Watched {
     async fn pause(&self, id: &SandboxId) -> Result<(), ProviderError> {
-        self.act(id, Pausing::pause(&*self.fake, id)).await
+        let pause = async {
+            Pausing::pause(&*self.fake, id).await?;
+            tokio::time::sleep(self.pause_lasts).await;
+            Ok(())
+        };
+        self.act(id, pause).await
     }
     async fn resume(&self, id: &SandboxId) -> Result<(), ProviderError> {
         self.act(id, Pausing::resume(&*self.fake, id)).await
@@ -81,13 +89,48 @@ impl Pausing for Watched {
 }
 
 async fn node(database: &TestDatabase, folder: &std::path::Path, number: u32, witness: &Arc<Witness>) -> House {
+    patient_node(database, folder, number, witness, Duration::ZERO).await
+}
+
+async fn patient_node(
+    database: &TestDatabase,
+    folder: &std::path::Path,
+    number: u32,
+    witness: &Arc<Witness>,
+    pause_lasts: Duration,
+) -> House {
     let witness = Arc::clone(witness);
-    let around =
-        move |fake| Arc::new(Watched { fake, node: number, witness: Arc::clone(&witness) }) as Arc<dyn Provider>;
+    let around = move |fake| {
+        Arc::new(Watched { fake, node: number, witness: Arc::clone(&witness), pause_lasts }) as Arc<dyn Provider>
+    };
     // Two hands each: most rows cannot be born in hand and must be claimed.
     let setup =
         Setup { shared: Some(folder.to_owned()), steps_at_once: 2, around: Box::new(around), ..Setup::default() };
     House::build(database, setup).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_step_that_takes_longer_than_a_lease_stays_in_its_hands_also_while_its_node_closes() {
+    let database = TestDatabase::postgres().await;
+    let (folder, witness) = (tempfile::tempdir().unwrap(), Arc::<Witness>::default());
+    // A lease lasts two seconds and a sweep comes several times a second: both have every chance to go wrong.
+    let lasts = Duration::from_millis(5000);
+    let one = patient_node(&database, folder.path(), 0, &witness, lasts).await;
+    let made = one.control.sandboxes().create(&one.admin, NewSandbox::default(), None).await.unwrap().sandbox;
+    one.until(&made, Phase::Ready).await;
+    one.control.sandboxes().pause(&one.admin, &made.id).await.unwrap();
+    while !witness.at_work.lock().unwrap().contains_key(&made.id) {
+        tokio::task::yield_now().await;
+    }
+    // The second node comes when the first has it in hand, and the first is asked to close in the middle of it.
+    let two = patient_node(&database, folder.path(), 1, &witness, lasts).await;
+    one.control.clone().close().await;
+    two.until(&made, Phase::Paused).await;
+    assert_eq!(*witness.overlaps.lock().unwrap(), Vec::<SandboxId>::new(), "two nodes acted on one row");
+    assert_eq!(*witness.acts.lock().unwrap(), HashMap::from([(0, 2)]), "the pause was done twice");
+    two.close().await;
+    one.close().await;
+    database.drop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -63,6 +63,13 @@ CREATE TABLE keys (
     revision     BIGINT NOT NULL
 );
 
+-- Secrets that were rotated away: a copy that somebody kept must not come back as a new key.
+CREATE TABLE spent_secrets (
+    hash   TEXT   PRIMARY KEY,
+    key_id TEXT   NOT NULL,
+    at     BIGINT NOT NULL
+);
+
 -- One-time links, and the visits of browsers that used one.
 CREATE TABLE sign_ins (
     hash       TEXT   PRIMARY KEY,

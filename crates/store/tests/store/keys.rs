@@ -220,7 +220,7 @@ async fn two_admins_who_revoke_each_other_do_not_both_succeed(house: House) {
             let done: Result<bool, StoreError> = store
                 .change(move |tx| {
                     async move {
-                        let mut admins = tx.lock_admins().await?;
+                        let mut admins = tx.lock_admins(None).await?;
                         if admins.len() < 2 {
                             return Ok(false);
                         }

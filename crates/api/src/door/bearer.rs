@@ -59,7 +59,7 @@ impl Limiter {
 
     /// Who has not asked for long is forgotten, so that memory does not grow with every address ever seen.
     fn forget_now_and_then(&self) {
-        if self.asked.fetch_add(1, Ordering::Relaxed) % 4096 == 0 {
+        if self.asked.fetch_add(1, Ordering::Relaxed).is_multiple_of(4096) {
             self.strangers.retain_recent();
             if let Some(keys) = &self.keys {
                 keys.retain_recent();

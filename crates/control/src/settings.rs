@@ -33,7 +33,7 @@ pub struct Patience {
     pub first_retry: Duration,
     /// The longest pause.
     pub longest_retry: Duration,
-    /// After how many failures a sandbox that never was ready is given up.
+    /// After how many failures in a row the making of a sandbox is given up.
     pub tries: u32,
     /// When a provider is left alone.
     pub breaker: Rules,

@@ -39,7 +39,7 @@ impl Journal<'_> {
         self.store.inner.tail.head()
     }
 
-    /// The entries after a cursor, when all of them are still in memory; nothing when the bell may have been missed.
+    /// The entries after a cursor, when all of them are still in memory.
     pub fn recent_after(&self, cursor: Cursor) -> Option<Vec<Arc<Written>>> {
         let tail = &self.store.inner.tail;
         if cursor == tail.head() { Some(Vec::new()) } else { tail.after(cursor, usize::MAX) }

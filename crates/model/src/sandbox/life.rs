@@ -3,7 +3,7 @@
 //! ```text
 //! Requested ─► Preparing ─► Ready ◄─► Paused
 //!     └────────────┴──────────┴─────────┴────► Closing ─► Gone
-//!              (any living phase may become Failed)
+//!          (any living phase may become Failed; from there it ends, or goes on if it is found again)
 //! ```
 //!
 //! People write `want`, the keeper writes `phase`. A crash between a step and its fact is harmless: a sandbox that is
@@ -28,7 +28,7 @@ pub enum Phase {
     Closing,
     /// Ended. The row stays as its tombstone.
     Gone,
-    /// It broke, and says why. Nothing of it is left at the provider.
+    /// It broke or was lost, and says why.
     Failed,
 }
 
@@ -233,9 +233,12 @@ mod tests {
         #[test]
         fn a_step_may_be_told_with_or_without_its_beginning(phase in any_phase(), want in any_want()) {
             if let Some(step) = phase.step_towards(want) {
-                let told_once = phase.after(Fact::Done(step)).unwrap();
-                let told_twice = phase.after(Fact::Began(step)).and_then(|phase| phase.after(Fact::Done(step)));
-                prop_assert!(told_twice.is_err() || told_twice == Ok(told_once));
+                let told_once = phase.after(Fact::Done(step));
+                prop_assert!(told_once.is_ok());
+                if matches!(step, Step::Create | Step::Destroy) {
+                    let told_twice = phase.after(Fact::Began(step)).and_then(|phase| phase.after(Fact::Done(step)));
+                    prop_assert_eq!(told_twice, told_once);
+                }
             }
         }
     }

@@ -508,11 +508,7 @@ async fn report(house: &House, post: &Post, outcome: Result<(), String>) {
     }
     let view = post.view();
     tracing::warn!(provider = %post.name, breaker = ?view.breaker.state, error = view.breaker.last_error, "a breaker changed");
-    metrics::gauge!("carrel_breaker_open", "provider" => post.name.to_string()).set(if post.last_error().is_some() {
-        1.0
-    } else {
-        0.0
-    });
+    post.show_breaker();
     let told = house.store.change(move |tx| {
         tx.tell(Happening::Provider { provider: view });
         Box::pin(async { Ok::<_, StoreError>(()) })

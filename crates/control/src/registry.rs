@@ -8,7 +8,7 @@ use std::{
 use carrel_model::{
     ProviderName, Timestamp,
     breaker::{Admission, Breaker, Rules, State},
-    public::{BreakerView, ProviderView},
+    public::{BreakerState, BreakerView, ProviderView},
     sandbox::Isolation,
 };
 use carrel_sandbox::{Fitness, Provider};
@@ -75,6 +75,17 @@ impl Post {
 
     pub(crate) fn last_error(&self) -> Option<String> {
         self.breaker.lock().expect("nobody panics while holding it").last_error().map(str::to_owned)
+    }
+
+    /// Shows in the numbers how the breaker stands: 1 for the state it is in, 0 for the others.
+    pub(crate) fn show_breaker(&self) {
+        let stands = self.view().breaker.state;
+        for (state, word) in
+            [(BreakerState::Closed, "closed"), (BreakerState::Open, "open"), (BreakerState::HalfOpen, "half_open")]
+        {
+            metrics::gauge!("carrel_breaker", "provider" => self.name.to_string(), "state" => word)
+                .set(if stands == state { 1.0 } else { 0.0 });
+        }
     }
 
     pub(crate) fn view(&self) -> ProviderView {

@@ -132,6 +132,9 @@ async fn carry_out(house: &House) -> Result<(), Error> {
 }
 
 async fn count(house: &House) {
+    for post in house.providers.values() {
+        post.show_breaker();
+    }
     let counted = house.store.sandboxes().count().await.unwrap_or_default();
     for phase in Phase::ALL.into_iter().filter(|phase| *phase != Phase::Gone) {
         let count = counted.iter().find(|(counted, _)| *counted == phase).map_or(0, |(_, count)| *count);

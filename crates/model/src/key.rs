@@ -3,19 +3,21 @@
 use std::fmt;
 
 use jiff::Timestamp;
+use secrecy::{ExposeSecret, SecretString};
 
 use crate::{Authority, KeyId, Malformed};
 
 /// The secret of a key: 40 hexadecimal digits, spelled `crl_…`, or `e2b_…` at the E2B door.
 ///
-/// It does not print itself; `reveal` does, and is called only where a person asked to see it.
-#[derive(Clone, PartialEq, Eq)]
-pub struct KeySecret(String);
+/// It does not print itself and leaves nothing in memory when it goes; `reveal` is called only where a person asked to
+/// see it, or where it is sent.
+#[derive(Clone)]
+pub struct KeySecret(SecretString);
 
 impl KeySecret {
     /// A new secret from random bytes.
     pub fn from_random(bytes: [u8; 20]) -> Self {
-        Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+        Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into())
     }
 
     /// Understands either spelling.
@@ -25,7 +27,7 @@ impl KeySecret {
             Some(digits)
                 if digits.len() == 40 && digits.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b)) =>
             {
-                Ok(Self(digits.to_owned()))
+                Ok(Self(digits.into()))
             }
             _ => Err(Malformed { rule: "a key reads `crl_` and 40 hexadecimal digits" }),
         }
@@ -33,17 +35,23 @@ impl KeySecret {
 
     /// The digits alone: what is hashed, so that both spellings are one secret.
     pub fn digits(&self) -> &str {
-        &self.0
+        self.0.expose_secret()
     }
 
     /// The secret, spelled for its owner.
     pub fn reveal(&self) -> String {
-        format!("crl_{}", self.0)
+        format!("crl_{}", self.digits())
     }
 
     /// Enough of it to recognise, too little to use.
     pub fn prefix(&self) -> String {
-        format!("crl_{}", &self.0[..6])
+        format!("crl_{}", &self.digits()[..6])
+    }
+}
+
+impl PartialEq for KeySecret {
+    fn eq(&self, other: &Self) -> bool {
+        self.digits() == other.digits()
     }
 }
 

@@ -12,6 +12,8 @@ fn main() {
         let folder = Path::new(&env::var("OUT_DIR").expect("cargo sets it")).join("no-board");
         fs::create_dir_all(&folder).expect("the build folder can be written");
         fs::write(folder.join("index.html"), NO_BOARD).expect("the build folder can be written");
+        // What is not there is looked for again at every build, so that a board that appears is found.
+        println!("cargo::rerun-if-changed={}", built.join("index.html").display());
         println!("cargo::warning=the board is not built in: install Node 20 or newer and run `make build`");
         folder
     };

@@ -5,8 +5,10 @@
 
 mod board;
 mod door;
+mod entrance;
 mod health;
 mod house;
 mod v1;
 
+pub use entrance::{Entrance, Peer};
 pub use house::{Options, openapi, router};

@@ -2,7 +2,6 @@
 
 use std::{future::IntoFuture, io::IsTerminal, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
-use axum::serve::ListenerExt;
 use carrel_control::{Control, KeysDesk, Settings};
 use carrel_sandbox::{Provider, Reach, providers::fake};
 use carrel_store::{Database, Options, Store};
@@ -47,16 +46,13 @@ pub(crate) async fn serve(data: DataDir, args: ServeArgs) -> Result<(), Failure>
     let front = front_address(&config, address);
     greet(&data, &config, &control, &front, args.open).await?;
     let options = doors(&config, address, &front, metrics);
-    let app = carrel_api::router(control.clone(), options).into_make_service_with_connect_info::<SocketAddr>();
-    let listener = listener.tap_io(|stream| {
-        if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!(%error, "a connection keeps its delay");
-        }
-    });
+    let app = carrel_api::router(control.clone(), options).into_make_service_with_connect_info::<carrel_api::Peer>();
+    let entrance = carrel_api::Entrance::new(listener, control.draining());
+    let entrance = entrance.map_err(|error| Failure::new(format!("the entrance cannot be opened: {error}")))?;
     let drain = control.clone();
     let notice = Duration::from_millis(config.server.notice_ms.get());
     let (told, mut was_told) = tokio::sync::watch::channel(false);
-    let serving = axum::serve(listener, app).with_graceful_shutdown(async move {
+    let serving = axum::serve(entrance, app).with_graceful_shutdown(async move {
         ends.first().await;
         say::aside("carrel: finishing what is in flight; once more to stop at once");
         drain.drain();

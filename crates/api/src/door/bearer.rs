@@ -16,7 +16,10 @@ use carrel_model::{Grant, KeyId, key::KeySecret};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter, clock::Clock};
 
 use super::Problem;
-use crate::house::{Doors, Options};
+use crate::{
+    entrance::Peer,
+    house::{Doors, Options},
+};
 
 /// Somebody whose key was believed.
 pub(crate) struct Asker(pub(crate) Grant);
@@ -82,7 +85,10 @@ impl FromRequestParts<Doors> for Origin {
 }
 
 fn origin(parts: &Parts) -> Origin {
-    Origin(parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(address)| address.ip()))
+    let seen = &parts.extensions;
+    let peer = seen.get::<ConnectInfo<Peer>>().map(|ConnectInfo(Peer(address))| address);
+    let address = peer.or_else(|| seen.get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(address)| address));
+    Origin(address.map(SocketAddr::ip))
 }
 
 impl Origin {

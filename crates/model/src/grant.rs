@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::{AgentId, KeyId, SandboxId, sandbox::Sandbox};
+use crate::{AgentId, KeyId, SandboxId, TemplateName, sandbox::Sandbox};
 
 /// What a bearer may do, once its key was believed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,6 +62,28 @@ pub enum Action {
     SandboxTimeout,
     /// End one.
     SandboxDestroy,
+    /// Run a command in one.
+    SandboxExec,
+    /// Read files in one.
+    SandboxFilesRead,
+    /// Write or remove files in one.
+    SandboxFilesWrite,
+    /// Sit down at a terminal in one.
+    SandboxTerminal,
+    /// Reach a port that something inside listens on.
+    SandboxPort,
+    /// See what one uses.
+    SandboxStats,
+    /// Keep one as it is now, as a template.
+    SandboxSnapshot,
+    /// Make copies of one.
+    SandboxFork,
+    /// Look at templates.
+    TemplateRead,
+    /// Make a template.
+    TemplateMake,
+    /// Forget a template.
+    TemplateRemove,
     /// Look at the providers.
     ProviderRead,
     /// Follow the journal; what is not covered is left out.
@@ -94,6 +116,8 @@ pub enum Subject<'a> {
     },
     /// A key.
     Key(&'a KeyId),
+    /// A template.
+    Template(&'a TemplateName),
 }
 
 /// A grant that does not cover what was asked.
@@ -114,19 +138,24 @@ impl Grant {
             Authority::Admin => true,
             Authority::Member => match action {
                 SandboxCreate | SandboxRead | SandboxPause | SandboxResume | SandboxTimeout | SandboxDestroy
-                | ProviderRead | EventsFollow | SignInLink => true,
+                | SandboxExec | SandboxFilesRead | SandboxFilesWrite | SandboxTerminal | SandboxPort | SandboxStats
+                | SandboxSnapshot | SandboxFork | TemplateRead | TemplateMake | TemplateRemove | ProviderRead
+                | EventsFollow | SignInLink => true,
                 KeyCreate | KeyRead | KeyRotate | KeyRevoke | AuditRead => false,
             },
             Authority::Agent(me) => match (action, subject) {
                 (
-                    SandboxCreate | SandboxRead | SandboxPause | SandboxResume | SandboxTimeout | SandboxDestroy,
+                    SandboxCreate | SandboxRead | SandboxPause | SandboxResume | SandboxTimeout | SandboxDestroy
+                    | SandboxExec | SandboxFilesRead | SandboxFilesWrite | SandboxTerminal | SandboxPort | SandboxStats
+                    | SandboxSnapshot | SandboxFork,
                     Subject::Sandbox { agent, .. },
                 ) => agent == Some(me),
-                (SandboxRead, Subject::House) | (ProviderRead | EventsFollow | SignInLink, _) => true,
+                (SandboxRead, Subject::House) => true,
+                (ProviderRead | TemplateRead | EventsFollow | SignInLink, _) => true,
                 _ => false,
             },
             Authority::Sandbox(me) => match (action, subject) {
-                (SandboxRead, Subject::Sandbox { id, .. }) => id == Some(me),
+                (SandboxRead | SandboxFilesRead | SandboxStats, Subject::Sandbox { id, .. }) => id == Some(me),
                 (SandboxRead, Subject::House) | (EventsFollow, _) => true,
                 _ => false,
             },
@@ -211,6 +240,17 @@ impl Action {
             Action::SandboxResume => "sandbox.resume",
             Action::SandboxTimeout => "sandbox.timeout",
             Action::SandboxDestroy => "sandbox.destroy",
+            Action::SandboxExec => "sandbox.exec",
+            Action::SandboxFilesRead => "sandbox.files.read",
+            Action::SandboxFilesWrite => "sandbox.files.write",
+            Action::SandboxTerminal => "sandbox.terminal",
+            Action::SandboxPort => "sandbox.port",
+            Action::SandboxStats => "sandbox.stats",
+            Action::SandboxSnapshot => "sandbox.snapshot",
+            Action::SandboxFork => "sandbox.fork",
+            Action::TemplateRead => "template.read",
+            Action::TemplateMake => "template.make",
+            Action::TemplateRemove => "template.remove",
             Action::ProviderRead => "provider.read",
             Action::EventsFollow => "events.follow",
             Action::KeyCreate => "key.create",
@@ -230,6 +270,17 @@ impl Action {
             Action::SandboxResume => "resume",
             Action::SandboxTimeout => "change the lifetime of",
             Action::SandboxDestroy => "destroy",
+            Action::SandboxExec => "run commands in",
+            Action::SandboxFilesRead => "read files in",
+            Action::SandboxFilesWrite => "write files in",
+            Action::SandboxTerminal => "open a terminal in",
+            Action::SandboxPort => "reach ports of",
+            Action::SandboxStats => "see what is used by",
+            Action::SandboxSnapshot => "keep a snapshot of",
+            Action::SandboxFork => "fork",
+            Action::TemplateRead => "look at",
+            Action::TemplateMake => "make",
+            Action::TemplateRemove => "remove",
             Action::ProviderRead => "look at the providers",
             Action::EventsFollow => "follow the events",
             Action::KeyCreate => "create keys",
@@ -268,6 +319,7 @@ impl fmt::Display for Subject<'_> {
             Subject::Sandbox { id: None, agent: Some(agent) } => write!(f, " a sandbox for the agent {agent}"),
             Subject::Sandbox { id: None, agent: None } => f.write_str(" a sandbox that belongs to no agent"),
             Subject::Key(id) => write!(f, " {id}"),
+            Subject::Template(name) => write!(f, " the template {name}"),
         }
     }
 }
@@ -304,6 +356,34 @@ mod tests {
         assert!(sandbox.covers(Action::SandboxDestroy, Subject::Sandbox { id: Some(&me), agent: None }).is_err());
         assert!(sandbox.covers(Action::SandboxCreate, Subject::Sandbox { id: None, agent: None }).is_err());
         assert!(sandbox.covers(Action::SignInLink, Subject::House).is_err());
+    }
+
+    #[test]
+    fn what_runs_inside_is_for_its_agent_and_a_sandbox_only_reads_itself() {
+        let (me, id): (AgentId, _) = ("me".parse().unwrap(), SandboxId::from_random([3; 16]));
+        let agent = grant(Authority::Agent(me.clone()));
+        let inside = grant(Authority::Sandbox(id.clone()));
+        let mine = Subject::Sandbox { id: Some(&id), agent: Some(&me) };
+        let nobodys = Subject::Sandbox { id: Some(&id), agent: None };
+        for action in [
+            Action::SandboxExec,
+            Action::SandboxFilesRead,
+            Action::SandboxFilesWrite,
+            Action::SandboxTerminal,
+            Action::SandboxPort,
+            Action::SandboxStats,
+            Action::SandboxSnapshot,
+            Action::SandboxFork,
+        ] {
+            assert!(agent.covers(action, mine).is_ok(), "{action:?}");
+            assert!(agent.covers(action, nobodys).is_err(), "{action:?}");
+            let reads = matches!(action, Action::SandboxFilesRead | Action::SandboxStats);
+            assert_eq!(inside.covers(action, mine).is_ok(), reads, "{action:?}");
+        }
+        let name = "base".parse().unwrap();
+        assert!(agent.covers(Action::TemplateRead, Subject::House).is_ok());
+        assert!(agent.covers(Action::TemplateMake, Subject::Template(&name)).is_err());
+        assert!(inside.covers(Action::TemplateRead, Subject::House).is_err());
     }
 
     #[test]

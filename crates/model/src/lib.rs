@@ -6,12 +6,14 @@
 
 pub mod audit;
 pub mod breaker;
+pub mod exec;
 pub mod grant;
 pub mod ids;
 pub mod key;
 pub mod number;
 pub mod public;
 pub mod sandbox;
+pub mod template;
 
 pub use grant::{Action, Authority, Denied, Grant, Role, Subject};
 pub use ids::{AgentId, ExecId, KeyId, Malformed, NodeId, ProviderName, SandboxId, TaskId, TemplateName};

@@ -5,7 +5,7 @@
 
 use carrel_model::{
     SandboxId,
-    sandbox::{Isolation, Lifetime, Spec},
+    sandbox::{Depth, Isolation, Lifetime, Spec},
 };
 
 use crate::{Provider, ProviderError, Sighting};
@@ -49,9 +49,9 @@ pub async fn broken_promises(provider: &impl Reopen) -> Vec<String> {
     promise("create after a restart finds it made", again.create(&id, &spec).await.is_ok());
 
     if let Some(pausing) = again.pausing() {
-        promise("pause freezes", pausing.pause(&id).await.is_ok());
+        promise("pause freezes", pausing.pause(&id, Depth::Frozen).await.is_ok());
         promise("what is paused is seen paused", again.inspect(&id).await == Ok(Sighting::Paused));
-        promise("pause may be repeated", pausing.pause(&id).await.is_ok());
+        promise("pause may be repeated", pausing.pause(&id, Depth::Frozen).await.is_ok());
         promise("pausing one leaves the others alone", again.inspect(&other).await == Ok(Sighting::Running));
         let third = provider.open();
         promise("a restart finds it paused", third.inspect(&id).await == Ok(Sighting::Paused));
@@ -63,7 +63,7 @@ pub async fn broken_promises(provider: &impl Reopen) -> Vec<String> {
             promise("what is resumed is running", third.inspect(&id).await == Ok(Sighting::Running));
             promise("resume may be repeated", pausing.resume(&id).await.is_ok());
             let stranger = SandboxId::from_random(*b"contract, three.");
-            promise("a stranger cannot be paused", pausing.pause(&stranger).await == Err(ProviderError::Lost));
+            promise("a stranger cannot be paused", pausing.pause(&stranger, Depth::Frozen).await == Err(ProviderError::Lost));
             promise("a stranger cannot be resumed", pausing.resume(&stranger).await == Err(ProviderError::Lost));
         }
     }

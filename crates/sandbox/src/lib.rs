@@ -6,5 +6,8 @@
 pub mod contract;
 mod provider;
 pub mod providers;
+pub mod template;
 
-pub use provider::{Fitness, Pausing, Provider, ProviderError, Reach, Sighting};
+pub use provider::{
+    Endpoint, Fitness, Forking, Pausing, Provider, ProviderError, Reach, Sighting, Templating,
+};

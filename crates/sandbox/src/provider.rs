@@ -1,10 +1,16 @@
 //! What every place where sandboxes live can do.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
+use carrel_envd::Dial;
 use carrel_model::{
     SandboxId, TemplateName,
-    sandbox::{Isolation, Spec},
+    sandbox::{Depth, Isolation, Spec, Usage},
 };
+use secrecy::SecretString;
+
+use crate::template::{Progress, Source, Template};
 
 /// A place where sandboxes live. It owns their lives, not their insides.
 ///
@@ -27,6 +33,12 @@ pub trait Provider: Send + Sync {
     /// Leaves nothing behind, and is content to find nothing.
     async fn destroy(&self, id: &SandboxId) -> Result<(), ProviderError>;
 
+    /// Where the envd of a running sandbox answers. `Lost` when the sandbox is not there.
+    async fn endpoint(&self, id: &SandboxId) -> Result<Endpoint, ProviderError>;
+
+    /// What a sandbox uses now.
+    async fn usage(&self, id: &SandboxId) -> Result<Usage, ProviderError>;
+
     /// Who can reach its sandboxes.
     fn reach(&self) -> Reach;
 
@@ -34,15 +46,54 @@ pub trait Provider: Send + Sync {
     fn pausing(&self) -> Option<&dyn Pausing> {
         None
     }
+
+    /// Snapshots, and sandboxes made from them, where it can.
+    fn forking(&self) -> Option<&dyn Forking> {
+        None
+    }
+
+    /// Making templates, where it can.
+    fn templating(&self) -> Option<&dyn Templating> {
+        None
+    }
+}
+
+/// Where an envd answers.
+#[derive(Clone)]
+pub struct Endpoint {
+    /// Opens lines to it.
+    pub dial: Arc<dyn Dial>,
+    /// What it wants to be shown.
+    pub token: Option<SecretString>,
 }
 
 /// The ability to freeze a sandbox and bring it back.
 #[async_trait]
 pub trait Pausing: Send + Sync {
-    /// Freezes it, or finds it frozen.
-    async fn pause(&self, id: &SandboxId) -> Result<(), ProviderError>;
-    /// Thaws it, or finds it running.
-    async fn resume(&self, id: &SandboxId) -> Result<(), ProviderError>;
+    /// Pauses it as deep as asked, or as deep as it can, and says how deep that was. What is paused already may be
+    /// asked to go deeper; it never comes up for it.
+    async fn pause(&self, id: &SandboxId, depth: Depth) -> Result<Depth, ProviderError>;
+    /// Brings it back, or finds it running. Says from how deep: after `Files` its processes are gone.
+    async fn resume(&self, id: &SandboxId) -> Result<Depth, ProviderError>;
+}
+
+/// The ability to keep a sandbox as it is now, as a template that others start from.
+#[async_trait]
+pub trait Forking: Send + Sync {
+    /// Makes a template of a sandbox, running or paused, and leaves the sandbox as it was. With `memory` its processes
+    /// are kept too, where that can be; the answer says what was kept. A second time finds it made.
+    async fn snapshot(&self, id: &SandboxId, name: &TemplateName, memory: bool) -> Result<Template, ProviderError>;
+}
+
+/// The ability to make templates.
+#[async_trait]
+pub trait Templating: Send + Sync {
+    /// All of them, by name.
+    async fn templates(&self) -> Result<Vec<Template>, ProviderError>;
+    /// Makes one, or replaces the one of that name; sandboxes that live on the old one are not disturbed.
+    async fn make(&self, name: &TemplateName, source: &Source, progress: &Progress) -> Result<Template, ProviderError>;
+    /// Forgets one; content to find nothing. Its layers go when no sandbox and no other template needs them.
+    async fn forget(&self, name: &TemplateName) -> Result<(), ProviderError>;
 }
 
 /// What a provider offers on this host.

@@ -19,6 +19,8 @@ pub struct Tx {
     pub(crate) work: Work,
     pub(crate) now: Timestamp,
     entries: Vec<Happening>,
+    /// The transcripts that grew or ended: their bells are rung when this change is committed.
+    pub(crate) grown: Vec<String>,
 }
 
 impl Tx {
@@ -46,12 +48,18 @@ impl Store {
     {
         let store = self.clone();
         let changed = self.inner.room.spawn(async move {
-            let mut tx = Tx { work: store.sql().begin().await?, now: store.now(), entries: Vec::new() };
+            let mut tx = Tx { work: store.sql().begin().await?, now: store.now(), entries: Vec::new(), grown: Vec::new() };
             let answer = work(&mut tx).await?;
             let written = tx.write_entries(&store).await?;
             let last = written.last().map(|entry| entry.cursor());
+            for exec in &tx.grown {
+                store.sql().ring(&mut tx.work, exec).await?;
+            }
             tx.work.commit().await?;
             store.inner.tail.offer(written);
+            for exec in &tx.grown {
+                store.inner.chimes.ring(exec);
+            }
             Ok::<_, E>((answer, last))
         });
         let (answer, last) = match changed.await {

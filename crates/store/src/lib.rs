@@ -9,6 +9,7 @@
 mod audit;
 mod change;
 mod error;
+mod execs;
 mod idempotency;
 mod journal;
 mod keys;
@@ -17,18 +18,21 @@ mod room;
 mod sandboxes;
 mod sql;
 mod tail;
+mod templates;
 mod transcripts;
 
 pub use audit::AuditFilter;
 pub use change::Tx;
 pub use error::StoreError;
+pub use execs::Execs;
 pub use idempotency::Seen;
 pub use journal::{Follower, Journal, News};
 pub use keys::{Keys, SignInKind};
 pub use open::{Database, Options};
 pub use sandboxes::{Filter, Lease, Leased, Sandboxes};
 pub use tail::Written;
-pub use transcripts::{Chunk, Stream, Transcript, Transcripts};
+pub use templates::Templates;
+pub use transcripts::{Chunk, Extent, Stream, Transcript, Transcripts};
 
 use std::sync::{
     Arc,
@@ -130,6 +134,16 @@ impl Store {
     /// The transcripts.
     pub fn transcripts(&self) -> Transcripts<'_> {
         Transcripts { store: self }
+    }
+
+    /// The execs.
+    pub fn execs(&self) -> Execs<'_> {
+        Execs { store: self }
+    }
+
+    /// The templates.
+    pub fn templates(&self) -> Templates<'_> {
+        Templates { store: self }
     }
 
     pub(crate) fn sql(&self) -> &sql::Sql {

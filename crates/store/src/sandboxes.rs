@@ -3,7 +3,7 @@
 use carrel_model::{
     AgentId, NodeId, ProviderName, SandboxId, TaskId, TemplateName, Timestamp,
     public::{Cursor, Happening, SandboxView},
-    sandbox::{Ended, Phase, Sandbox, Want},
+    sandbox::{Depth, Ended, Lifetime, Manners, Phase, Sandbox, Sleep, Want},
 };
 
 use crate::{
@@ -193,9 +193,11 @@ impl Tx {
         let sql =
             "INSERT INTO sandboxes (want, phase, note, updated_at, ready_at, expires_at, ended_by, ended_why, ended_at,
                        attempts, next_attempt_at, revision, spec, due_at, lease_owner, lease_until,
-                       id, lease_token, provider, template, agent_id, task_id, home, created_by, created_at)
-                   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
-                       $17, $18, $19, $20, $21, $22, $23, $24, $25)";
+                       idle_at, depth, sleep_asked, sleep_depth,
+                       id, lease_token, provider, template, agent_id, task_id, home, created_by, created_at,
+                       auto_resume, idle_s)
+                   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
+                       $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31)";
         let mut values = changing(sandbox, lease, self.now())?;
         values.extend(args![
             sandbox.id.as_str(),
@@ -207,6 +209,8 @@ impl Tx {
             sandbox.home.as_ref().map(|id| id.as_str()),
             sandbox.created_by.as_str(),
             sandbox.created_at,
+            i64::from(sandbox.manners.auto_resume),
+            sandbox.manners.idle.map(|idle| idle.get() as i64),
         ]);
         self.work.execute(sql, values).await?;
         self.tell_of(sandbox);
@@ -261,7 +265,7 @@ impl Tx {
         let only_if = match held {
             Some(held) => {
                 values.extend(args![known, held.owner.as_str(), held.token]);
-                " AND revision = $18 AND lease_owner = $19 AND lease_token = $20"
+                " AND revision = $22 AND lease_owner = $23 AND lease_token = $24"
             }
             None => "",
         };
@@ -269,14 +273,25 @@ impl Tx {
             "UPDATE sandboxes SET want = $1, phase = $2, note = $3, updated_at = $4, ready_at = $5, expires_at = $6,
                  ended_by = $7, ended_why = $8, ended_at = $9, attempts = $10, next_attempt_at = $11, revision = $12,
                  spec = $13, due_at = $14, lease_owner = $15,
-                 lease_until = CASE WHEN lease_owner = $15 AND lease_until > $16 THEN lease_until ELSE $16 END
-             WHERE id = $17{only_if}"
+                 lease_until = CASE WHEN lease_owner = $15 AND lease_until > $16 THEN lease_until ELSE $16 END,
+                 idle_at = $17, depth = $18, sleep_asked = $19, sleep_depth = $20
+             WHERE id = $21{only_if}"
         );
         let written = self.work.execute(sql, values).await? == 1;
         if written {
             self.tell_of(sandbox);
         }
         Ok(written)
+    }
+
+    /// Writes that something happened in a sandbox, so that it is idle later. Not worth telling.
+    pub async fn stir_sandbox(&mut self, sandbox: &mut Sandbox) -> Result<(), StoreError> {
+        sandbox.stir(self.now());
+        sandbox.revision += 1;
+        let sql = "UPDATE sandboxes SET idle_at = $2, due_at = $3, revision = $4 WHERE id = $1";
+        let due = sandbox.look_at(self.now());
+        self.work.execute(sql, args![sandbox.id.as_str(), sandbox.idle_at, due, sandbox.revision]).await?;
+        Ok(())
     }
 
     /// Gives a lease back without a change worth telling.
@@ -291,7 +306,7 @@ impl Tx {
     }
 }
 
-/// The sixteen columns that a change may touch, in the order both statements name them.
+/// The twenty columns that a change may touch, in the order both statements name them.
 fn changing(sandbox: &Sandbox, lease: Option<&Lease>, now: Timestamp) -> Result<Vec<Arg>, StoreError> {
     let spec = serde_json::to_string(&sandbox.spec).map_err(|_| StoreError::Corrupt { what: "a spec".into() })?;
     Ok(args![
@@ -311,6 +326,10 @@ fn changing(sandbox: &Sandbox, lease: Option<&Lease>, now: Timestamp) -> Result<
         sandbox.look_at(now),
         lease.map(|lease| lease.owner.clone()),
         lease.map(|lease| lease.until),
+        sandbox.idle_at,
+        sandbox.depth.word(),
+        sandbox.sleep.map(|sleep| sleep.asked.word()),
+        sandbox.sleep.map(|sleep| sleep.reached.word()),
     ])
 }
 
@@ -319,6 +338,8 @@ fn read(row: &Row) -> Result<Sandbox, StoreError> {
         (Some(by), Some(why), Some(at)) => Some(Ended { by, why, at }),
         _ => None,
     };
+    let idle = |seconds: i64| u64::try_from(seconds).ok().and_then(Lifetime::new);
+    let idle = row.maybe_int("idle_s")?.map(|seconds| understood("sandboxes.idle_s", idle(seconds))).transpose()?;
     Ok(Sandbox {
         id: row.name("id")?,
         spec: understood("sandboxes.spec", serde_json::from_str(&row.text("spec")?).ok())?,
@@ -331,10 +352,22 @@ fn read(row: &Row) -> Result<Sandbox, StoreError> {
         updated_at: row.time("updated_at")?,
         ready_at: row.maybe_time("ready_at")?,
         expires_at: row.time("expires_at")?,
+        manners: Manners { auto_resume: row.int("auto_resume")? != 0, idle },
+        idle_at: row.maybe_time("idle_at")?,
+        depth: understood("sandboxes.depth", Depth::from_word(&row.text("depth")?))?,
+        sleep: read_sleep(row)?,
         ended,
         attempts: understood("sandboxes.attempts", row.int("attempts")?.try_into().ok())?,
         next_attempt_at: row.maybe_time("next_attempt_at")?,
         revision: row.int("revision")?,
+    })
+}
+
+fn read_sleep(row: &Row) -> Result<Option<Sleep>, StoreError> {
+    let depth = |word: String| understood("sandboxes.sleep_depth", Depth::from_word(&word));
+    Ok(match (row.maybe_text("sleep_asked")?, row.maybe_text("sleep_depth")?) {
+        (Some(asked), Some(reached)) => Some(Sleep { asked: depth(asked)?, reached: depth(reached)? }),
+        _ => None,
     })
 }
 

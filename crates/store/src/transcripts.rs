@@ -8,12 +8,13 @@ use std::{
     sync::{Arc, Mutex},
 };
 
+use bytes::Bytes;
 use carrel_model::{ExecId, Timestamp};
 use tokio::sync::Notify;
 
 use crate::{
-    Store, StoreError,
-    sql::{args, understood},
+    Store, StoreError, Tx,
+    sql::{Work, args, understood},
 };
 
 /// The transcripts.
@@ -40,7 +41,47 @@ pub struct Chunk {
     /// Where it came from.
     pub stream: Stream,
     /// What was printed.
-    pub bytes: Vec<u8>,
+    pub bytes: Bytes,
+}
+
+/// How far a transcript reaches, and how much more of it is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extent {
+    /// Bytes that can be read, the marker of the cut included.
+    pub length: i64,
+    /// Bytes that still fit.
+    pub room: i64,
+    /// Bytes that came after the cut.
+    pub dropped: i64,
+}
+
+impl Extent {
+    /// The extent of a transcript that is empty and keeps at most `cap` bytes.
+    pub fn new(cap: u64) -> Self {
+        Extent { length: 0, room: i64::try_from(cap).unwrap_or(i64::MAX), dropped: 0 }
+    }
+
+    /// Takes what was printed, and says what of it is kept: all of it, or a part and the marker where it was cut, or
+    /// nothing.
+    pub fn take(&mut self, stream: Stream, mut bytes: Bytes) -> Vec<Chunk> {
+        let kept = bytes.len().min(usize::try_from(self.room).unwrap_or(0));
+        let cut = bytes.split_off(kept);
+        let mut pieces = vec![(stream, bytes)];
+        if !cut.is_empty() {
+            if self.dropped == 0 {
+                pieces.push((Stream::Carrel, cut_marker(self.length + kept as i64).into()));
+            }
+            self.dropped += cut.len() as i64;
+        }
+        self.room -= kept as i64;
+        let mut chunks = Vec::new();
+        for (stream, bytes) in pieces.into_iter().filter(|(_, bytes)| !bytes.is_empty()) {
+            let offset = self.length;
+            self.length += bytes.len() as i64;
+            chunks.push(Chunk { offset, stream, bytes });
+        }
+        chunks
+    }
 }
 
 /// How a transcript stands.
@@ -75,25 +116,17 @@ impl Transcripts<'_> {
         let lock = if work.is_postgres() { " FOR UPDATE" } else { "" };
         let sql = format!("SELECT length, room, dropped, closed_at FROM transcripts WHERE exec_id = $1{lock}");
         let row = understood("transcripts", work.fetch_optional(sql, args![exec.as_str()]).await?)?;
-        let (mut length, mut room, mut dropped) = (row.int("length")?, row.int("room")?, row.int("dropped")?);
-        let ended = row.maybe_time("closed_at")?.is_some();
-        let kept = if ended { 0 } else { bytes.len().min(usize::try_from(room).unwrap_or(0)) };
-        let mut pieces = vec![(stream, bytes[..kept].to_vec())];
-        if kept < bytes.len() {
-            if dropped == 0 && !ended {
-                pieces.push((Stream::Carrel, cut_marker(length + kept as i64)));
+        let mut extent = Extent { length: row.int("length")?, room: row.int("room")?, dropped: row.int("dropped")? };
+        if row.maybe_time("closed_at")?.is_some() {
+            extent.dropped += bytes.len() as i64;
+        } else {
+            for chunk in extent.take(stream, Bytes::copy_from_slice(bytes)) {
+                insert_chunk(&mut work, exec, &chunk).await?;
             }
-            dropped += (bytes.len() - kept) as i64;
         }
-        room -= kept as i64;
-        for (stream, bytes) in pieces.into_iter().filter(|(_, bytes)| !bytes.is_empty()) {
-            let sql = "INSERT INTO transcript_chunks (exec_id, start, stream, bytes) VALUES ($1, $2, $3, $4)";
-            let size = bytes.len() as i64;
-            work.execute(sql, args![exec.as_str(), length, stream.word(), bytes]).await?;
-            length += size;
-        }
+        let length = extent.length;
         let sql = "UPDATE transcripts SET length = $2, room = $3, dropped = $4 WHERE exec_id = $1";
-        work.execute(sql, args![exec.as_str(), length, room, dropped]).await?;
+        work.execute(sql, args![exec.as_str(), extent.length, extent.room, extent.dropped]).await?;
         self.store.sql().ring(&mut work, exec.as_str()).await?;
         work.commit().await?;
         self.store.inner.chimes.ring(exec.as_str());
@@ -109,6 +142,14 @@ impl Transcripts<'_> {
         work.commit().await?;
         self.store.inner.chimes.ring(exec.as_str());
         Ok(())
+    }
+
+    /// How far a transcript reaches, when there is one.
+    pub async fn extent(&self, exec: &ExecId) -> Result<Option<Extent>, StoreError> {
+        let sql = "SELECT length, room, dropped FROM transcripts WHERE exec_id = $1";
+        let row = self.store.sql().fetch_optional(sql, args![exec.as_str()]).await?;
+        row.map(|row| Ok(Extent { length: row.int("length")?, room: row.int("room")?, dropped: row.int("dropped")? }))
+            .transpose()
     }
 
     /// How a transcript stands.
@@ -136,7 +177,7 @@ impl Transcripts<'_> {
             let skip = usize::try_from(from - start).unwrap_or(0).min(bytes.len());
             bytes.drain(..skip);
             if !bytes.is_empty() {
-                chunks.push(Chunk { offset: start + skip as i64, stream, bytes });
+                chunks.push(Chunk { offset: start + skip as i64, stream, bytes: bytes.into() });
             }
         }
         Ok(chunks)
@@ -168,6 +209,37 @@ impl Transcripts<'_> {
         work.commit().await?;
         Ok(forgotten)
     }
+}
+
+impl Tx {
+    /// Writes what a transcript has grown by, and how far it now reaches; it is opened when it is not there yet. Only its
+    /// one writer may ask: it knows the extent.
+    pub async fn extend_transcript(
+        &mut self,
+        exec: &ExecId,
+        chunks: &[Chunk],
+        extent: Extent,
+        closed: bool,
+    ) -> Result<(), StoreError> {
+        let sql = "INSERT INTO transcripts (exec_id, length, room, dropped, created_at, closed_at)
+                   VALUES ($1, $2, $3, $4, $5, $6)
+                   ON CONFLICT (exec_id) DO UPDATE SET length = $2, room = $3, dropped = $4, closed_at = $6";
+        let (now, end) = (self.now(), closed.then_some(self.now()));
+        self.work
+            .execute(sql, args![exec.as_str(), extent.length, extent.room, extent.dropped, now, end])
+            .await?;
+        for chunk in chunks {
+            insert_chunk(&mut self.work, exec, chunk).await?;
+        }
+        self.grown.push(exec.to_string());
+        Ok(())
+    }
+}
+
+async fn insert_chunk(work: &mut Work, exec: &ExecId, chunk: &Chunk) -> Result<(), StoreError> {
+    let sql = "INSERT INTO transcript_chunks (exec_id, start, stream, bytes) VALUES ($1, $2, $3, $4)";
+    work.execute(sql, args![exec.as_str(), chunk.offset, chunk.stream.word(), chunk.bytes.to_vec()]).await?;
+    Ok(())
 }
 
 impl Stream {

@@ -11,10 +11,10 @@ use utoipa::ToSchema;
 use super::FieldProblem;
 use crate::{
     AgentId, ProviderName, Role, SandboxId, TaskId, TemplateName,
-    number::Cpus,
+    number::{Cpus, Whole},
     sandbox::{
-        AtEnd, DiskMb, EnvName, EnvValue, HostRule, Isolation, Lifetime, Limits, MOST_ALLOWED, MOST_ENV, MemoryMb,
-        Metadata, Network, NetworkMode, Pids, Spec,
+        AtEnd, Depth, DiskMb, EnvName, EnvValue, HostRule, Isolation, Lifetime, Limits, MOST_ALLOWED, MOST_ENV, Manners,
+        MemoryMb, Metadata, Network, NetworkMode, Pids, Spec,
     },
 };
 
@@ -51,6 +51,13 @@ pub struct NewSandbox {
     /// Pause it, do not end it, when its lifetime has passed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub auto_pause: Option<bool>,
+    /// Bring it back by itself when somebody wants something inside while it is paused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub auto_resume: Option<bool>,
+    /// Pause it when nothing was active for so many seconds: no command, no terminal, no traffic on a port.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<u64>, minimum = 1, maximum = 2_592_000)]
+    pub idle_s: Option<Lifetime>,
     /// How much it may use.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "an_object")]
     pub limits: Option<NewLimits>,
@@ -99,6 +106,40 @@ pub struct NewTimeout {
     /// How many seconds it lives from now on.
     #[schema(value_type = u64, minimum = 1, maximum = 2_592_000)]
     pub timeout_s: Lifetime,
+}
+
+/// Asks for a pause.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewPause {
+    /// How deep it shall sleep: `frozen` when left out. Where that cannot be had it sleeps less deep, and says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub depth: Option<Depth>,
+}
+
+/// Asks for a snapshot.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewSnapshot {
+    /// What to call it; its template is then `snapshot/NAME`. A name is found when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<TemplateName>,
+    /// Keep the memory of its processes too, where that can be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<bool>,
+}
+
+/// Asks for copies of a sandbox.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewFork {
+    /// How many: 1 to 100, one when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<u64>, minimum = 1, maximum = 100)]
+    pub count: Option<Whole<1, 100>>,
+    /// Copy the memory of its processes too, where that can be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<bool>,
 }
 
 /// Asks for a key.
@@ -165,7 +206,7 @@ pub struct Defaults {
 }
 
 /// Reads an object. Left to itself serde also takes a list for one, field by field.
-fn an_object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+pub(super) fn an_object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     struct Reader<T>(PhantomData<T>);
     impl<'de, T: Deserialize<'de>> de::Visitor<'de> for Reader<T> {
         type Value = Option<T>;
@@ -186,6 +227,11 @@ fn an_object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) ->
 pub type Field = FieldProblem;
 
 impl NewSandbox {
+    /// How it behaves while nobody looks.
+    pub fn manners(&self) -> Manners {
+        Manners { auto_resume: self.auto_resume.unwrap_or(false), idle: self.idle_s }
+    }
+
     /// The whole spec, with defaults; `isolation` is what the chosen provider gives when the request is silent.
     pub fn into_spec(self, defaults: &Defaults, isolation: Isolation) -> Result<Spec, Vec<Field>> {
         let mut wrong = Vec::new();

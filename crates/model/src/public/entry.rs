@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{KeyView, ProviderView, SandboxView};
+use super::{KeyView, ProviderView, SandboxView, TemplateView};
 
 /// A place in the journal. Entries have the cursors 1, 2, 3, … without a gap, in the order of their commits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, ToSchema)]
@@ -44,6 +44,11 @@ pub enum Happening {
         /// As it now is.
         provider: ProviderView,
     },
+    /// A template changed.
+    Template {
+        /// As it now is.
+        template: TemplateView,
+    },
 }
 
 /// The kinds of entries.
@@ -56,6 +61,8 @@ pub enum Kind {
     Key,
     /// Providers.
     Provider,
+    /// Templates.
+    Template,
 }
 
 /// Told to a reader whose cursor the journal cannot continue from: read the lists again, then follow from `head`.
@@ -81,17 +88,22 @@ impl Happening {
             Happening::Sandbox { .. } => Kind::Sandbox,
             Happening::Key { .. } => Kind::Key,
             Happening::Provider { .. } => Kind::Provider,
+            Happening::Template { .. } => Kind::Template,
         }
     }
 }
 
 impl Kind {
+    /// All of them.
+    pub const ALL: [Kind; 4] = [Kind::Sandbox, Kind::Key, Kind::Provider, Kind::Template];
+
     /// The word used in JSON, SQL and as the SSE event.
     pub fn word(self) -> &'static str {
         match self {
             Kind::Sandbox => "sandbox",
             Kind::Key => "key",
             Kind::Provider => "provider",
+            Kind::Template => "template",
         }
     }
 }

@@ -4,13 +4,21 @@
 
 mod ask;
 mod entry;
+mod exec;
 mod problem;
+mod template;
 mod view;
 
-pub use ask::{Defaults, Field, NewKey, NewLimits, NewNetwork, NewSandbox, NewTimeout, SignIn};
+pub use ask::{
+    Defaults, Field, NewFork, NewKey, NewLimits, NewNetwork, NewPause, NewSandbox, NewSnapshot, NewTimeout, SignIn,
+};
 pub use entry::{Cursor, Drain, Entry, Happening, Kind, Reset};
+pub use exec::{
+    Activity, Command, ExecSignal, ExecSize, ExecView, Executed, FileEntry, FileKind, LogLine, NewExec, StatsView,
+};
 pub use problem::{FieldProblem, Problem};
+pub use template::{From, NewTemplate, TemplateView};
 pub use view::{
-    Actor, AuditView, Bearer, BreakerState, BreakerView, EndedView, KeyView, Minted, Page, ProviderView, Readiness,
-    ReadinessView, SandboxPage, SandboxView, SignedIn, Status,
+    Actor, AuditView, Bearer, BreakerState, BreakerView, EndedView, KeyView, Minted, Page, PausedView, ProviderView, Readiness,
+    ReadinessView, SandboxDetail, SandboxPage, SandboxView, SignedIn, Status,
 };

@@ -1,6 +1,6 @@
 //! How things look from outside.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use crate::{
     audit::{AuditLine, Outcome},
     breaker::{Breaker, State},
     key::Key,
-    sandbox::{AtEnd, Ended, Isolation, Limits, Network, Phase, Sandbox, Want},
+    sandbox::{AtEnd, Depth, Ended, Isolation, Limits, Network, Phase, Sandbox, Want},
 };
 
 /// A sandbox.
@@ -64,6 +64,19 @@ pub struct SandboxView {
     /// When its lifetime has passed; absent once it is over.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub expires_at: Option<Timestamp>,
+    /// Whether it comes back by itself when somebody wants something inside.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub auto_resume: bool,
+    /// It is paused when nothing was active for so many seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_s: Option<u64>,
+    /// When it counts as idle, if nothing happens until then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub idle_at: Option<Timestamp>,
+    /// How it sleeps, while it is paused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused: Option<PausedView>,
     /// Who ended it.
     pub ended: Option<EndedView>,
     /// How often the present step has failed so far.
@@ -73,6 +86,31 @@ pub struct SandboxView {
     pub next_attempt_at: Option<Timestamp>,
     /// Counts its changes: of two views, the one with the higher number is newer.
     pub revision: i64,
+}
+
+/// How a paused sandbox sleeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct PausedView {
+    /// How deep it sleeps.
+    pub depth: Depth,
+    /// How deep people want it to sleep. Where that cannot be had, `depth` stays less.
+    pub wanted: Depth,
+}
+
+/// One sandbox with what only a look at it alone tells.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct SandboxDetail {
+    /// The sandbox.
+    #[serde(flatten)]
+    #[schema(value_type = SandboxView)]
+    pub sandbox: Arc<SandboxView>,
+    /// What its provider could not give it on this host, as sentences.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fitness: Vec<String>,
+}
+
+pub(super) fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// Where a sandbox is, in words known from elsewhere.
@@ -128,6 +166,13 @@ impl From<&Sandbox> for SandboxView {
             updated_at: sandbox.updated_at,
             ready_at: sandbox.ready_at,
             expires_at: (!sandbox.phase.is_over()).then_some(sandbox.expires_at),
+            auto_resume: sandbox.manners.auto_resume,
+            idle_s: sandbox.manners.idle.map(|idle| idle.get()),
+            idle_at: sandbox.idle_at.filter(|_| !sandbox.phase.is_over()),
+            paused: sandbox
+                .sleep
+                .filter(|_| sandbox.phase == Phase::Paused)
+                .map(|sleep| PausedView { depth: sleep.reached, wanted: sandbox.depth }),
             ended: sandbox.ended.as_ref().map(EndedView::from),
             attempts: sandbox.attempts,
             next_attempt_at: sandbox.next_attempt_at,

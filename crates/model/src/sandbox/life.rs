@@ -90,8 +90,8 @@ impl Phase {
             (Requested | Preparing, Began(Create)) => Ok(Preparing),
             // A step that ends quickly is recorded in one breath, without its beginning.
             (Requested | Preparing, Done(Create)) => Ok(Ready),
-            // A sandbox that was lost and is found again goes on where it is found.
-            (Ready | Failed, Done(Pause)) => Ok(Paused),
+            // A sandbox that was lost and is found again goes on where it is found; one that is paused may go deeper.
+            (Ready | Failed | Paused, Done(Pause)) => Ok(Paused),
             (Paused | Failed, Done(Resume)) => Ok(Ready),
             (Requested | Preparing | Ready | Paused | Failed | Closing, Began(Destroy)) => Ok(Closing),
             (Requested | Preparing | Ready | Paused | Failed | Closing, Done(Destroy)) => Ok(Gone),

@@ -1,13 +1,17 @@
 //! Sandboxes: what they are asked to be, how they live, and how their row reads.
 
 mod life;
+mod pause;
 mod spec;
+mod usage;
 
 pub use life::{Fact, OutOfOrder, Phase, Step, Want};
+pub use pause::{Depth, Manners, Sleep};
 pub use spec::{
     AtEnd, DiskMb, EnvName, EnvValue, HostRule, Isolation, Lifetime, Limits, MOST_ALLOWED, MOST_ENV, MemoryMb,
     Metadata, Network, NetworkMode, Pids, Spec,
 };
+pub use usage::Usage;
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -38,6 +42,14 @@ pub struct Sandbox {
     pub ready_at: Option<Timestamp>,
     /// When its lifetime has passed.
     pub expires_at: Timestamp,
+    /// How it behaves while nobody looks.
+    pub manners: Manners,
+    /// When it counts as idle, if nothing happens until then.
+    pub idle_at: Option<Timestamp>,
+    /// How deep people want it to sleep when it is paused.
+    pub depth: Depth,
+    /// How it sleeps, while it is paused.
+    pub sleep: Option<Sleep>,
     /// Who ended it, when somebody did.
     pub ended: Option<Ended>,
     /// How often the present step has failed so far.
@@ -61,7 +73,14 @@ pub struct Ended {
 
 impl Sandbox {
     /// A sandbox as it is born.
-    pub fn born(id: SandboxId, spec: Spec, created_by: KeyId, home: Option<NodeId>, now: Timestamp) -> Sandbox {
+    pub fn born(
+        id: SandboxId,
+        spec: Spec,
+        manners: Manners,
+        created_by: KeyId,
+        home: Option<NodeId>,
+        now: Timestamp,
+    ) -> Sandbox {
         let expires_at = end_of(&spec, now);
         Sandbox {
             id,
@@ -75,6 +94,10 @@ impl Sandbox {
             updated_at: now,
             ready_at: None,
             expires_at,
+            manners,
+            idle_at: None,
+            depth: Depth::default(),
+            sleep: None,
             ended: None,
             attempts: 0,
             next_attempt_at: None,
@@ -82,10 +105,11 @@ impl Sandbox {
         }
     }
 
-    /// What is wanted at this moment: the people's want, until the lifetime has passed.
+    /// What is wanted at this moment: the people's want, until the lifetime has passed or nothing happened for too long.
     pub fn want_at(&self, now: Timestamp) -> Want {
         match (self.want, self.spec.at_end) {
             (Want::Gone, _) => Want::Gone,
+            (Want::Ready, _) if now < self.expires_at && self.is_idle_at(now) => Want::Paused,
             (want, _) if now < self.expires_at => want,
             // What failed has nothing left to pause.
             (_, AtEnd::Pause) if self.phase != Phase::Failed => Want::Paused,
@@ -95,16 +119,31 @@ impl Sandbox {
 
     /// What a keeper should do now.
     pub fn step_at(&self, now: Timestamp) -> Option<Step> {
-        self.phase.step_towards(self.want_at(now))
+        let want = self.want_at(now);
+        match (self.phase, want, self.sleep) {
+            // A second pause of one that sleeps lets it sleep deeper. It is asked once, however deep it went.
+            (Phase::Paused, Want::Paused, Some(sleep)) if self.depth > sleep.asked => Some(Step::Pause),
+            _ => self.phase.step_towards(want),
+        }
     }
 
-    /// When a keeper should look again, if nothing else happens: to act, to try again, or to end the lifetime.
+    /// When a keeper should look again, if nothing else happens: to act, to try again, or because a time is up.
     pub fn look_at(&self, now: Timestamp) -> Option<Timestamp> {
         if self.step_at(now).is_some() {
             return Some(self.next_attempt_at.map_or(now, |next| next.max(now)));
         }
-        let moves_later = self.phase.step_towards(self.want_at(self.expires_at)).is_some();
-        (now < self.expires_at && moves_later).then_some(self.expires_at)
+        let moves = |then: &Timestamp| now < *then && self.phase.step_towards(self.want_at(*then)).is_some();
+        [Some(self.expires_at), self.idle_at].into_iter().flatten().filter(moves).min()
+    }
+
+    /// Whether nothing has happened in it for longer than it was given.
+    fn is_idle_at(&self, now: Timestamp) -> bool {
+        matches!(self.phase, Phase::Ready | Phase::Paused) && self.idle_at.is_some_and(|idle_at| idle_at <= now)
+    }
+
+    /// Something happened in it: from now on it is idle later.
+    pub fn stir(&mut self, now: Timestamp) {
+        self.idle_at = self.manners.idle.map(|idle| after(now, idle));
     }
 
     /// Starts the lifetime anew.
@@ -112,11 +151,22 @@ impl Sandbox {
         self.spec.lifetime = lifetime;
         self.expires_at = end_of(&self.spec, now);
     }
+
+    /// Lets it work again: its lifetime and its patience with silence start anew.
+    pub fn wake(&mut self, now: Timestamp) {
+        self.want = Want::Ready;
+        self.depth = Depth::default();
+        self.extend(self.spec.lifetime, now);
+        self.stir(now);
+    }
 }
 
 fn end_of(spec: &Spec, now: Timestamp) -> Timestamp {
-    let lifetime = SignedDuration::from_secs(spec.lifetime.get() as i64);
-    now.checked_add(lifetime).unwrap_or(Timestamp::MAX)
+    after(now, spec.lifetime)
+}
+
+fn after(now: Timestamp, seconds: Lifetime) -> Timestamp {
+    now.checked_add(SignedDuration::from_secs(seconds.get() as i64)).unwrap_or(Timestamp::MAX)
 }
 
 #[cfg(test)]
@@ -139,7 +189,7 @@ mod tests {
             network: Default::default(),
         };
         let id = SandboxId::from_random([7; 16]);
-        Sandbox::born(id, spec, KeyId::from_random([1; 8]), None, Timestamp::UNIX_EPOCH)
+        Sandbox::born(id, spec, Manners::default(), KeyId::from_random([1; 8]), None, Timestamp::UNIX_EPOCH)
     }
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
@@ -175,5 +225,33 @@ mod tests {
         waiting.next_attempt_at = Some(at(5));
         assert_eq!(waiting.look_at(at(1)), Some(at(5)));
         assert_eq!(waiting.look_at(at(9)), Some(at(9)));
+    }
+
+    #[test]
+    fn a_sandbox_in_which_nothing_happens_is_paused_and_one_that_stirs_is_not() {
+        let mut quiet = sandbox(AtEnd::Destroy);
+        quiet.manners.idle = Lifetime::new(10);
+        quiet.phase = Phase::Ready;
+        quiet.stir(at(0));
+        assert_eq!((quiet.want_at(at(9)), quiet.want_at(at(10))), (Want::Ready, Want::Paused));
+        assert_eq!(quiet.look_at(at(1)), Some(at(10)));
+        quiet.stir(at(9));
+        assert_eq!((quiet.want_at(at(10)), quiet.look_at(at(10))), (Want::Ready, Some(at(19))));
+        quiet.phase = Phase::Paused;
+        assert_eq!(quiet.look_at(at(30)), Some(at(60)), "its lifetime still ends");
+        quiet.wake(at(40));
+        assert_eq!((quiet.step_at(at(40)), quiet.idle_at), (Some(Step::Resume), Some(at(50))));
+    }
+
+    #[test]
+    fn a_deeper_sleep_is_asked_for_once() {
+        let mut asleep = sandbox(AtEnd::Pause);
+        (asleep.phase, asleep.want) = (Phase::Paused, Want::Paused);
+        asleep.sleep = Some(Sleep { asked: Depth::Frozen, reached: Depth::Frozen });
+        assert_eq!(asleep.step_at(at(1)), None);
+        asleep.depth = Depth::Stored;
+        assert_eq!(asleep.step_at(at(1)), Some(Step::Pause));
+        asleep.sleep = Some(Sleep { asked: Depth::Stored, reached: Depth::Frozen });
+        assert_eq!(asleep.step_at(at(1)), None, "it went as deep as it could");
     }
 }

@@ -20,10 +20,10 @@ use std::{
 use async_trait::async_trait;
 use carrel_model::{
     SandboxId,
-    sandbox::{Isolation, Spec},
+    sandbox::{Depth, Isolation, Spec, Usage},
 };
 
-use crate::{Fitness, Pausing, Provider, ProviderError, Reach, Sighting};
+use crate::{Endpoint, Fitness, Pausing, Provider, ProviderError, Reach, Sighting};
 
 /// How the fake behaves.
 #[derive(Debug, Clone)]
@@ -150,6 +150,22 @@ impl Provider for Fake {
         Ok(())
     }
 
+    async fn endpoint(&self, id: &SandboxId) -> Result<Endpoint, ProviderError> {
+        self.endure()?;
+        match self.recall(id)? {
+            Sighting::Missing => Err(ProviderError::Lost),
+            _ => Err(ProviderError::Unfit { why: "nothing runs in a fake sandbox".into() }),
+        }
+    }
+
+    async fn usage(&self, id: &SandboxId) -> Result<Usage, ProviderError> {
+        self.endure()?;
+        match self.recall(id)? {
+            Sighting::Missing => Err(ProviderError::Lost),
+            _ => Ok(Usage::default()),
+        }
+    }
+
     fn reach(&self) -> Reach {
         self.config.reach
     }
@@ -161,22 +177,25 @@ impl Provider for Fake {
 
 #[async_trait]
 impl Pausing for Fake {
-    async fn pause(&self, id: &SandboxId) -> Result<(), ProviderError> {
+    /// Whatever depth is asked for: it has nothing that could be lost.
+    async fn pause(&self, id: &SandboxId, depth: Depth) -> Result<Depth, ProviderError> {
         self.endure()?;
         match self.recall(id)? {
-            Sighting::Missing => Err(ProviderError::Lost),
-            Sighting::Paused => Ok(()),
-            Sighting::Running => self.remember(id, "paused"),
+            Sighting::Missing => return Err(ProviderError::Lost),
+            Sighting::Paused => {}
+            Sighting::Running => self.remember(id, "paused")?,
         }
+        Ok(depth)
     }
 
-    async fn resume(&self, id: &SandboxId) -> Result<(), ProviderError> {
+    async fn resume(&self, id: &SandboxId) -> Result<Depth, ProviderError> {
         self.endure()?;
         match self.recall(id)? {
-            Sighting::Missing => Err(ProviderError::Lost),
-            Sighting::Running => Ok(()),
-            Sighting::Paused => self.remember(id, "running"),
+            Sighting::Missing => return Err(ProviderError::Lost),
+            Sighting::Running => {}
+            Sighting::Paused => self.remember(id, "running")?,
         }
+        Ok(Depth::Frozen)
     }
 }
 

@@ -1,0 +1,293 @@
+//! What a new process does in its namespaces before it becomes the guest's first program.
+//!
+//! It runs as a copy of the launcher, which has one thread, and still reaches the host's files: everything here happens
+//! before the first foreign instruction. Whatever fails is told to the launcher by name, and the process ends.
+
+use std::{
+    ffi::CString,
+    io,
+    os::{
+        fd::{AsFd, AsRawFd, OwnedFd},
+        linux::net::SocketAddrExt,
+        unix::net::{SocketAddr, UnixListener},
+    },
+    path::Path,
+};
+
+use rustix::{
+    fs::{CWD, Mode, OFlags, ResolveFlags, openat2},
+    mount::{
+        MountAttrFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags, mount_change, move_mount,
+        open_tree, unmount,
+    },
+    process::{fchdir, pivot_root},
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    jail::{Jail, Mishap},
+    rootfs::fresh,
+    seccomp, sys, wire,
+};
+
+/// What the launcher says to the process inside: the mounts come along, in the order of `rootfs::assemble`, then `/dev`.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Begin;
+
+/// What the process inside says to the launcher. After `Listening` only silence follows: the wire closes when the first
+/// program has taken over.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Report {
+    /// It can be called; the host's own listener comes along when one was asked for.
+    Listening { unfit: Vec<String> },
+    /// It came no further.
+    Failed(Mishap),
+}
+
+/// What a build needs, as the bits of the kernel's numbers: owning files, changing users, signalling, low ports.
+const CAPABILITIES: u64 = {
+    const CHOWN: u64 = 1 << 0;
+    const DAC_OVERRIDE: u64 = 1 << 1;
+    const FOWNER: u64 = 1 << 3;
+    const FSETID: u64 = 1 << 4;
+    const KILL: u64 = 1 << 5;
+    const SETGID: u64 = 1 << 6;
+    const SETUID: u64 = 1 << 7;
+    const SETPCAP: u64 = 1 << 8;
+    const NET_BIND_SERVICE: u64 = 1 << 10;
+    const SYS_CHROOT: u64 = 1 << 18;
+    const SETFCAP: u64 = 1 << 31;
+    CHOWN
+        | DAC_OVERRIDE
+        | FOWNER
+        | FSETID
+        | KILL
+        | SETGID
+        | SETUID
+        | SETPCAP
+        | NET_BIND_SERVICE
+        | SYS_CHROOT
+        | SETFCAP
+};
+
+/// What of `/proc` tells too much of the host.
+const MASKED_FILES: [&str; 8] = [
+    "proc/kcore",
+    "proc/keys",
+    "proc/latency_stats",
+    "proc/timer_list",
+    "proc/sched_debug",
+    "proc/kpagecount",
+    "proc/kpageflags",
+    "proc/kallsyms",
+];
+const MASKED_FOLDERS: [&str; 3] = ["proc/acpi", "proc/scsi", "proc/asound"];
+/// What of `/proc` would change the host.
+const READ_ONLY: [&str; 5] = ["proc/bus", "proc/fs", "proc/irq", "proc/sys", "proc/sysrq-trigger"];
+
+/// Becomes the first program. Never returns.
+pub(crate) fn become_guest(jail: &Jail, wire: &OwnedFd) -> ! {
+    let Err(mishap) = settle(jail, wire);
+    let _ = wire::send(wire, &Report::Failed(mishap), &[]);
+    std::process::exit(1);
+}
+
+fn settle(jail: &Jail, wire: &OwnedFd) -> Result<std::convert::Infallible, Mishap> {
+    let (Begin, mounts) = wire::receive(wire)
+        .map_err(Mishap::at("hear the launcher"))?
+        .ok_or_else(|| Mishap { step: "hear the launcher".into(), why: "it is gone".into() })?;
+    become_root_inside().map_err(Mishap::at("become root inside"))?;
+    furnish(jail, mounts)?;
+    let mut unfit = Vec::new();
+    if let Err(error) = rustix::system::sethostname(jail.hostname.as_bytes()) {
+        unfit.push(format!("the host name was not set: {error}"));
+    }
+    sys::raise_loopback().map_err(Mishap::at("raise the loopback"))?;
+    let name = SocketAddr::from_abstract_name(jail.socket.as_bytes()).map_err(Mishap::at("name the socket"))?;
+    let listener = UnixListener::bind_addr(&name).map_err(Mishap::at("listen for the host"))?;
+    let gateway = match jail.gateway {
+        Some(port) => {
+            Some(std::net::TcpListener::bind(("127.0.0.1", port)).map_err(Mishap::at("listen for the gateway"))?)
+        }
+        None => None,
+    };
+    confine(jail).map_err(Mishap::at("limit the process"))?;
+    let (program, args, env) = command(jail).map_err(Mishap::at("name the first program"))?;
+    let handed: Vec<_> = gateway.iter().map(|listener| listener.as_fd()).collect();
+    wire::send(wire, &Report::Listening { unfit }, &handed).map_err(Mishap::at("answer the launcher"))?;
+
+    let null = openat2(CWD, "/dev/null", OFlags::RDWR, Mode::empty(), ResolveFlags::NO_SYMLINKS);
+    let null = null.map_err(|error| Mishap::at("open /dev/null")(error.into()))?;
+    // Moved out of the way first: any of them may have one of the numbers that are about to be taken.
+    let away = |fd: &dyn AsRawFd| -> io::Result<OwnedFd> {
+        sys::duplicate_above(fd.as_raw_fd(), 64)
+    };
+    let listener = away(&listener).map_err(Mishap::at("keep the socket"))?;
+    let null = away(&null).map_err(Mishap::at("keep /dev/null"))?;
+    let report = away(wire).map_err(Mishap::at("keep the wire"))?;
+    for number in 0..3 {
+        let copy = null.try_clone().map_err(Mishap::at("set standard descriptors"))?;
+        sys::place_at(copy, number).map_err(Mishap::at("set standard descriptors"))?;
+    }
+    sys::place_at(listener, 3).map_err(Mishap::at("hand over the socket"))?;
+    // Whatever else is open ends with this program, the wire too: that is how the launcher hears that all went well.
+    sys::close_at_exec_from(4).map_err(Mishap::at("close descriptors"))?;
+    seccomp::apply().map_err(Mishap::at("filter system calls"))?;
+    let args: Vec<_> = args.iter().map(CString::as_c_str).collect();
+    let env: Vec<_> = env.iter().map(CString::as_c_str).collect();
+    let error = sys::become_program(&program, &args, &env);
+    let mishap = Mishap::at("start the first program")(error);
+    let _ = wire::send(&report, &Report::Failed(mishap.clone()), &[]);
+    Err(mishap)
+}
+
+fn become_root_inside() -> io::Result<()> {
+    use rustix::thread::{set_thread_gid, set_thread_groups, set_thread_uid};
+    use rustix::{fs::Gid, fs::Uid};
+    let _ = set_thread_groups(&[]);
+    set_thread_gid(Gid::ROOT)?;
+    set_thread_uid(Uid::ROOT)?;
+    // Only now, when the launcher has put us where we belong, is that the root of what we see.
+    sys::new_cgroup_namespace()?;
+    rustix::process::setsid()?;
+    rustix::process::umask(Mode::from_raw_mode(0o022));
+    Ok(())
+}
+
+/// Puts the root together and moves into it.
+fn furnish(jail: &Jail, mounts: Vec<OwnedFd>) -> Result<(), Mishap> {
+    mount_change("/", MountPropagationFlags::REC | MountPropagationFlags::PRIVATE)
+        .map_err(|error| Mishap::at("keep mounts apart")(error.into()))?;
+    let mut mounts = mounts.into_iter();
+    let mut next = |what: &str| mounts.next().ok_or_else(|| Mishap { step: what.into(), why: "no mount came".into() });
+    let root = next("mount the root")?;
+    attach_root(&root).map_err(Mishap::at("attach the root"))?;
+    let guest = next("show the first program")?;
+    attach(&guest, "run/carrel").map_err(Mishap::at("show the first program"))?;
+    for folder in &jail.host_folders {
+        let mount = next("show a folder of the host")?;
+        let place = folder.strip_prefix("/").unwrap_or(folder);
+        attach(&mount, place).map_err(Mishap::at("show a folder of the host"))?;
+    }
+    let dev = next("mount /dev")?;
+    attach(&dev, "dev").map_err(Mishap::at("mount /dev"))?;
+    let quiet = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+    let pts = fresh("devpts", &[("newinstance", ""), ("ptmxmode", "0666"), ("mode", "0620")], quiet);
+    pts.and_then(|pts| attach(&pts, "dev/pts")).map_err(Mishap::at("mount /dev/pts"))?;
+    let shm = fresh("tmpfs", &[("mode", "1777"), ("size", "50%")], quiet | MountAttrFlags::MOUNT_ATTR_NODEV);
+    shm.and_then(|shm| attach(&shm, "dev/shm")).map_err(Mishap::at("mount /dev/shm"))?;
+    let proc = fresh("proc", &[], quiet | MountAttrFlags::MOUNT_ATTR_NODEV);
+    proc.and_then(|proc| attach(&proc, "proc")).map_err(Mishap::at("mount /proc"))?;
+    // Nobody inside makes namespaces of users, and with them none of the others. Low ports are for everybody.
+    std::fs::write("proc/sys/user/max_user_namespaces", "0").map_err(Mishap::at("forbid namespaces"))?;
+    let _ = std::fs::write("proc/sys/net/ipv4/ip_unprivileged_port_start", "0");
+    mask().map_err(Mishap::at("mask /proc"))?;
+    let here = |error: rustix::io::Errno| Mishap::at("move into the root")(error.into());
+    pivot_root(".", ".").map_err(here)?;
+    unmount(".", UnmountFlags::DETACH).map_err(here)?;
+    rustix::process::chdir("/").map_err(here)?;
+    Ok(())
+}
+
+/// Attaches the root where something can be attached, and goes there.
+fn attach_root(root: &OwnedFd) -> io::Result<()> {
+    let mut last = io::Error::from(io::ErrorKind::NotFound);
+    for place in ["/tmp", "/mnt", "/run", "/var"] {
+        match move_mount(root, "", CWD, place, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH) {
+            Ok(()) => return Ok(fchdir(root)?),
+            Err(error) => last = error.into(),
+        }
+    }
+    Err(last)
+}
+
+/// Attaches a mount at a folder of the new root, which is made when it is missing and never reached through a link.
+fn attach(mount: &OwnedFd, place: impl AsRef<Path>) -> io::Result<()> {
+    let place = place.as_ref();
+    let open = || {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        openat2(CWD, place, flags, Mode::empty(), ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS)
+    };
+    let target = match open() {
+        Err(rustix::io::Errno::NOENT) => {
+            make_folders(place)?;
+            open()?
+        }
+        opened => opened?,
+    };
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    Ok(move_mount(mount, "", target, "", flags)?)
+}
+
+fn make_folders(place: &Path) -> io::Result<()> {
+    let mut folder = rustix::fs::open(".", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    for name in place {
+        match rustix::fs::mkdirat(&folder, name, Mode::from_raw_mode(0o755)) {
+            Ok(()) | Err(rustix::io::Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        folder = rustix::fs::openat(&folder, name, flags, Mode::empty())?;
+    }
+    Ok(())
+}
+
+/// Covers what tells of the host and takes away the writing of what would change it. What this kernel does not have
+/// needs no cover; a cover that fails ends the jail.
+fn mask() -> io::Result<()> {
+    let find = |path: &str| -> io::Result<Option<OwnedFd>> {
+        match openat2(
+            CWD,
+            path,
+            OFlags::PATH | OFlags::CLOEXEC,
+            Mode::empty(),
+            ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS,
+        ) {
+            Ok(found) => Ok(Some(found)),
+            Err(rustix::io::Errno::NOENT) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    };
+    let onto = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    let copy = |path: &str| open_tree(CWD, path, OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC);
+    for path in MASKED_FILES {
+        if let Some(target) = find(path)? {
+            move_mount(copy("dev/null")?, "", target, "", onto)?;
+        }
+    }
+    for path in MASKED_FOLDERS {
+        if let Some(target) = find(path)? {
+            let empty = fresh("tmpfs", &[("size", "0"), ("nr_inodes", "1")], MountAttrFlags::MOUNT_ATTR_RDONLY)?;
+            move_mount(empty, "", target, "", onto)?;
+        }
+    }
+    for path in READ_ONLY {
+        if let Some(target) = find(path)? {
+            let same = copy(path)?;
+            sys::mount_setattr(&same, sys::RDONLY | sys::NOSUID | sys::NODEV | sys::NOEXEC, None)?;
+            move_mount(same, "", target, "", onto)?;
+        }
+    }
+    Ok(())
+}
+
+fn confine(jail: &Jail) -> io::Result<()> {
+    sys::limit(libc::RLIMIT_CORE, 0);
+    sys::limit(libc::RLIMIT_NOFILE, 1 << 20);
+    sys::limit(libc::RLIMIT_MEMLOCK, 8 << 20);
+    if let Some(largest) = jail.largest_file {
+        sys::limit(libc::RLIMIT_FSIZE, largest);
+    }
+    sys::reset_signals();
+    sys::bound_capabilities(CAPABILITIES)?;
+    sys::Capabilities::only(CAPABILITIES).set()?;
+    Ok(rustix::thread::set_no_new_privs(true)?)
+}
+
+fn command(jail: &Jail) -> io::Result<(CString, Vec<CString>, Vec<CString>)> {
+    let text = |text: &str| CString::new(text).map_err(io::Error::from);
+    let program = jail.program.first().ok_or(io::ErrorKind::InvalidInput)?;
+    let args = jail.program.iter().map(|arg| text(arg)).collect::<io::Result<_>>()?;
+    let env = jail.env.iter().map(|(name, value)| text(&format!("{name}={value}"))).collect::<io::Result<_>>()?;
+    Ok((text(program)?, args, env))
+}

@@ -1,0 +1,256 @@
+//! The launcher: a small process with one thread that makes jails on request.
+//!
+//! Forking the server would copy its page tables, 20 ms for each GB; forking this costs a fraction of a millisecond. It
+//! remembers nothing: a new one goes on where the old one died.
+
+use std::{
+    fs, io,
+    os::fd::{AsFd, OwnedFd},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::Mutex,
+};
+
+use rustix::{
+    fs::{FileType, Mode, makedev, mknodat, symlinkat},
+    mount::{MountFlags, MountPropagationFlags, mount, mount_change},
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Hierarchies, Jail, Launched, Living, Mishap,
+    inside::{Begin, Report, become_guest},
+    rootfs,
+    sys::{self, Side},
+    wire,
+};
+
+/// What the server asks.
+#[derive(Debug, Serialize, Deserialize)]
+enum Ask {
+    /// Make a jail.
+    Launch(Box<Jail>),
+}
+
+/// What the launcher answers. With `Launched` come the process, its network and, when asked for, the listener in it.
+#[derive(Debug, Serialize, Deserialize)]
+enum Answer {
+    Launched { first: Living, unfit: Vec<String> },
+    Failed(Mishap),
+}
+
+/// The server's handle on its launcher.
+pub struct Launcher {
+    program: PathBuf,
+    args: Vec<String>,
+    scratch: PathBuf,
+    running: Mutex<Option<Running>>,
+}
+
+struct Running {
+    wire: OwnedFd,
+    child: Child,
+}
+
+impl Launcher {
+    /// A launcher that is started with this program, which must call `run` at once. The scratch folder must exist.
+    pub fn new(program: impl Into<PathBuf>, args: Vec<String>, scratch: impl Into<PathBuf>) -> Launcher {
+        Launcher { program: program.into(), args, scratch: scratch.into(), running: Mutex::new(None) }
+    }
+
+    /// Makes a jail. Its cgroups exist already. Blocks for some milliseconds.
+    pub fn launch(&self, jail: &Jail) -> Result<Launched, Mishap> {
+        let mut running = self.running.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        // A launcher that died is replaced once; one that dies again has a reason.
+        for last in [false, true] {
+            let asked = self.running(&mut running).and_then(|running| ask(&running.wire, jail));
+            match asked {
+                Ok(Some(answer)) => return answer,
+                Ok(None) | Err(_) if !last => stop(&mut running),
+                Ok(None) => break,
+                Err(error) => return Err(Mishap::at("reach the launcher")(error)),
+            }
+        }
+        stop(&mut running);
+        Err(Mishap { step: "reach the launcher".into(), why: "it ended".into() })
+    }
+
+    fn running<'r>(&self, running: &'r mut Option<Running>) -> io::Result<&'r Running> {
+        if running.is_none() {
+            let (ours, theirs) = wire::pair()?;
+            let mut command = Command::new(&self.program);
+            command.args(&self.args).arg(&self.scratch).stdin(Stdio::from(theirs)).stdout(Stdio::null()).env_clear();
+            *running = Some(Running { wire: ours, child: command.spawn()? });
+        }
+        running.as_ref().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+}
+
+impl Drop for Launcher {
+    fn drop(&mut self) {
+        stop(&mut self.running.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+    }
+}
+
+/// Hangs up, which ends the launcher, and collects it.
+fn stop(running: &mut Option<Running>) {
+    if let Some(Running { wire, mut child }) = running.take() {
+        drop(wire);
+        let _ = child.wait();
+    }
+}
+
+fn ask(wire: &OwnedFd, jail: &Jail) -> io::Result<Option<Result<Launched, Mishap>>> {
+    wire::send(wire, &Ask::Launch(Box::new(jail.clone())), &[])?;
+    let Some((answer, fds)) = wire::receive::<Answer>(wire)? else { return Ok(None) };
+    let (first, unfit) = match answer {
+        Answer::Failed(mishap) => return Ok(Some(Err(mishap))),
+        Answer::Launched { first, unfit } => (first, unfit),
+    };
+    let mut fds = fds.into_iter();
+    match (fds.next(), fds.next()) {
+        (Some(pidfd), Some(network)) => {
+            Ok(Some(Ok(Launched { first, pidfd, network, gateway: fds.next(), unfit })))
+        }
+        _ => Err(io::Error::other("the launcher did not hand the process over")),
+    }
+}
+
+/// Is the launcher, until the server hangs up. The wire is the standard input; the argument is the scratch folder.
+pub fn run(scratch: &Path) -> io::Result<()> {
+    let wire = io::stdin().as_fd().try_clone_to_owned()?;
+    crate::seccomp::prepare()?;
+    sys::collect_no_children();
+    sys::new_mount_namespace()?;
+    // What the host mounts later is seen here; what is mounted here is seen nowhere else and ends with this process.
+    mount_change("/", MountPropagationFlags::REC | MountPropagationFlags::DOWNSTREAM)?;
+    let devices = scratch.join("dev");
+    fs::create_dir_all(&devices)?;
+    furnish_devices(&devices)?;
+    let mut hierarchies: Option<(String, Hierarchies)> = None;
+    while let Some((Ask::Launch(jail), _)) = wire::receive::<Ask>(&wire)? {
+        if hierarchies.as_ref().is_none_or(|(house, _)| *house != jail.house) {
+            hierarchies = Some((jail.house.clone(), Hierarchies::open(&jail.house)?));
+        }
+        let Some((_, hierarchies)) = &hierarchies else { continue };
+        match launch(&jail, hierarchies, &devices) {
+            Ok((first, unfit, fds)) => {
+                let fds: Vec<_> = fds.iter().map(AsFd::as_fd).collect();
+                wire::send(&wire, &Answer::Launched { first, unfit }, &fds)?;
+            }
+            Err(mishap) => wire::send(&wire, &Answer::Failed(mishap), &[])?,
+        }
+    }
+    Ok(())
+}
+
+/// One set of devices for all jails: nothing of it can be written, and every jail sees the same mount.
+fn furnish_devices(place: &Path) -> io::Result<()> {
+    mount("tmpfs", place, "tmpfs", MountFlags::NOSUID | MountFlags::NOEXEC, Some(c"mode=0755,size=64k"))?;
+    let folder = fs::File::open(place)?;
+    let all = Mode::from_raw_mode(0o666);
+    for (name, major, minor) in
+        [("null", 1, 3), ("zero", 1, 5), ("full", 1, 7), ("random", 1, 8), ("urandom", 1, 9), ("tty", 5, 0)]
+    {
+        mknodat(&folder, name, FileType::CharacterDevice, all, makedev(major, minor))?;
+        rustix::fs::chmodat(&folder, name, all, rustix::fs::AtFlags::empty())?;
+    }
+    for (target, name) in [
+        ("/proc/self/fd", "fd"),
+        ("/proc/self/fd/0", "stdin"),
+        ("/proc/self/fd/1", "stdout"),
+        ("/proc/self/fd/2", "stderr"),
+        ("pts/ptmx", "ptmx"),
+    ] {
+        symlinkat(target, &folder, name)?;
+    }
+    for name in ["pts", "shm", "mqueue"] {
+        fs::create_dir(place.join(name))?;
+    }
+    rustix::mount::mount_remount(
+        place,
+        MountFlags::NOSUID | MountFlags::NOEXEC | MountFlags::RDONLY,
+        c"mode=0755,size=64k",
+    )?;
+    Ok(())
+}
+
+fn launch(
+    jail: &Jail,
+    hierarchies: &Hierarchies,
+    devices: &Path,
+) -> Result<(Living, Vec<String>, Vec<OwnedFd>), Mishap> {
+    let cgroup = hierarchies.cgroup(&jail.name);
+    let birthplace = cgroup.birthplace().map_err(Mishap::at("open the cgroup"))?;
+    let (ours, theirs) = wire::pair().map_err(Mishap::at("make a wire"))?;
+    let namespaces = libc::CLONE_NEWUSER
+        | libc::CLONE_NEWPID
+        | libc::CLONE_NEWNS
+        | libc::CLONE_NEWNET
+        | libc::CLONE_NEWIPC
+        | libc::CLONE_NEWUTS;
+    let side = sys::clone_into(namespaces, birthplace.as_ref()).map_err(Mishap::at("make namespaces"))?;
+    let Side::Parent { pid, pidfd } = side else {
+        drop(ours);
+        become_guest(jail, &theirs);
+    };
+    drop(theirs);
+    let made = equip(jail, &cgroup, devices, pid, &ours);
+    let made = made.and_then(|(unfit, gateway)| {
+        let first = Living::of(pid).map_err(Mishap::at("look at the process"))?;
+        let network = fs::File::open(format!("/proc/{pid}/ns/net")).map_err(Mishap::at("open the network"))?;
+        Ok((first, unfit, [pidfd.try_clone().map_err(Mishap::at("keep the process"))?, network.into()], gateway))
+    });
+    match made {
+        Ok((first, unfit, fds, gateway)) => Ok((first, unfit, fds.into_iter().chain(gateway).collect())),
+        Err(mishap) => {
+            // The whole namespace ends with its first process.
+            let _ = rustix::process::pidfd_send_signal(&pidfd, rustix::process::Signal::KILL);
+            Err(mishap)
+        }
+    }
+}
+
+/// Does for the new process what it cannot do itself, and waits until its program runs.
+fn equip(
+    jail: &Jail,
+    cgroup: &crate::Cgroup,
+    devices: &Path,
+    pid: i32,
+    wire: &OwnedFd,
+) -> Result<(Vec<String>, Option<OwnedFd>), Mishap> {
+    map_users(jail, pid).map_err(Mishap::at("map users"))?;
+    cgroup.join_old(pid).map_err(Mishap::at("join the cgroups"))?;
+    let users = fs::File::open(format!("/proc/{pid}/ns/user")).map_err(Mishap::at("open the users"))?;
+    let mut mounts = rootfs::assemble(jail, &users.into())?;
+    mounts.push(rootfs::clone_tree(devices).map_err(Mishap::at("clone /dev"))?);
+    let fds: Vec<_> = mounts.iter().map(AsFd::as_fd).collect();
+    wire::send(wire, &Begin, &fds).map_err(Mishap::at("hand the mounts over"))?;
+    drop(mounts);
+    let ended = || Mishap { step: "prepare the jail".into(), why: "its process ended".into() };
+    let hear = || wire::receive::<Report>(wire).map_err(Mishap::at("hear the jail"));
+    let (unfit, gateway) = match hear()?.ok_or_else(ended)? {
+        (Report::Listening { unfit }, fds) => (unfit, fds.into_iter().next()),
+        (Report::Failed(mishap), _) => return Err(mishap),
+    };
+    match hear()? {
+        None => Ok((unfit, gateway)),
+        Some((Report::Failed(mishap), _)) => Err(mishap),
+        Some((Report::Listening { .. }, _)) => Err(ended()),
+    }
+}
+
+fn map_users(jail: &Jail, pid: i32) -> io::Result<()> {
+    let (users, groups) = match jail.mapping {
+        crate::Mapping::Range(base) => {
+            let line = format!("0 {base} {}", crate::Mapping::WIDTH);
+            (line.clone(), line)
+        }
+        crate::Mapping::Alone(user, group) => {
+            fs::write(format!("/proc/{pid}/setgroups"), "deny")?;
+            (format!("0 {user} 1"), format!("0 {group} 1"))
+        }
+    };
+    fs::write(format!("/proc/{pid}/uid_map"), users)?;
+    fs::write(format!("/proc/{pid}/gid_map"), groups)
+}

@@ -1,0 +1,25 @@
+//! The jail: namespaces, cgroups, mounts, seccomp, overlay. Knows nothing of Carrel.
+//!
+//! The big server never forks. A small process of its own, the launcher, makes every jail: `launcher` is the handle in
+//! the server and the loop in the launcher, `inside` what the new process does before it becomes the guest's first
+//! program, `jail` what both are told. Jails are nobody's children: they outlive launcher and server, and are found
+//! again by their number and the moment they began (`process`).
+//!
+//! The only crate with `unsafe`; each block says why it is sound.
+
+mod cgroup;
+pub mod fitness;
+mod inside;
+mod jail;
+mod launcher;
+mod process;
+mod rootfs;
+mod seccomp;
+mod sys;
+pub mod visit;
+mod wire;
+
+pub use cgroup::{Bounds, Cgroup, Hierarchies, Reading};
+pub use jail::{Jail, Launched, Mapping, Mishap};
+pub use launcher::{Launcher, run as run_launcher};
+pub use process::Living;

@@ -1,0 +1,79 @@
+//! Processes that are not our children, named so that a number used twice is not mistaken.
+
+use std::{fs, io, os::fd::OwnedFd};
+
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use serde::{Deserialize, Serialize};
+
+/// A process, by its number and the moment it began (in the kernel's ticks since boot).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Living {
+    /// Its number.
+    pub pid: i32,
+    /// When it began.
+    pub began: u64,
+}
+
+impl Living {
+    /// The process that has this number now.
+    pub fn of(pid: i32) -> io::Result<Living> {
+        Ok(Living { pid, began: began(pid)? })
+    }
+
+    /// Whether it lives. One that ended and waits to be collected does not.
+    pub fn is_alive(&self) -> bool {
+        match stat_of(self.pid) {
+            Ok((state, began)) => began == self.began && state != 'Z' && state != 'X',
+            Err(_) => false,
+        }
+    }
+
+    /// A descriptor of it, while it lives.
+    pub fn open(&self) -> io::Result<OwnedFd> {
+        let gone = || io::Error::from(io::ErrorKind::NotFound);
+        let pid = Pid::from_raw(self.pid).ok_or_else(gone)?;
+        let fd = pidfd_open(pid, PidfdFlags::NONBLOCK)?;
+        // The number may have been given to another between the look and the opening.
+        if began(self.pid)? == self.began { Ok(fd) } else { Err(gone()) }
+    }
+
+    /// Kills it, content to find it gone.
+    pub fn kill(&self) -> io::Result<()> {
+        match self.open() {
+            Ok(fd) => match pidfd_send_signal(fd, Signal::KILL) {
+                Ok(()) | Err(rustix::io::Errno::SRCH) => Ok(()),
+                Err(error) => Err(error.into()),
+            },
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+fn began(pid: i32) -> io::Result<u64> {
+    stat_of(pid).map(|(_, began)| began)
+}
+
+fn stat_of(pid: i32) -> io::Result<(char, u64)> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    let odd = || io::Error::new(io::ErrorKind::InvalidData, "the kernel describes a process in an unknown way");
+    // The name in brackets may itself hold brackets and spaces: what follows the last one is plain.
+    let rest = stat.rsplit_once(") ").ok_or_else(odd)?.1;
+    let mut fields = rest.split(' ');
+    let state = fields.next().and_then(|field| field.chars().next()).ok_or_else(odd)?;
+    let began = fields.nth(18).and_then(|field| field.parse().ok()).ok_or_else(odd)?;
+    Ok((state, began))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_told_from_its_successor() {
+        let me = Living::of(std::process::id() as i32).expect("we live");
+        assert!(me.is_alive() && me.open().is_ok());
+        let another = Living { began: me.began + 1, ..me };
+        assert!(!another.is_alive() && another.open().is_err());
+        assert!(another.kill().is_ok(), "and is not hit in its place");
+    }
+}

@@ -1,0 +1,112 @@
+//! The root of a jail, put together outside from detached mounts and handed in by descriptor.
+//!
+//! Layers stay owned by root on disk; each is cloned and its owners are mapped into the jail's users. The overlay is
+//! mounted by root for those users, so that nothing inside ever owns a file of the host.
+
+use std::{
+    io,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    path::Path,
+};
+
+use rustix::{
+    fs::{CWD, Mode, OFlags},
+    mount::{
+        FsMountFlags, FsOpenFlags, MountAttrFlags, OpenTreeFlags, fsconfig_create, fsconfig_set_fd,
+        fsconfig_set_flag, fsconfig_set_string, fsmount, fsopen, open_tree,
+    },
+};
+
+use crate::{
+    jail::{Jail, Mapping, Mishap},
+    sys::{self, NODEV, NOSUID, RDONLY},
+};
+
+/// The mounts of a jail, in the order in which they are handed over: the root, the guest folder, then the host folders.
+pub(crate) fn assemble(jail: &Jail, users: &OwnedFd) -> Result<Vec<OwnedFd>, Mishap> {
+    let Mapping::Range(base) = jail.mapping else {
+        return Err(Mishap { step: "map users".into(), why: "this root is for a range of users".into() });
+    };
+    let mut mounts = vec![overlay(jail, users, base).map_err(Mishap::at("mount the root"))?];
+    let shown = |path: &Path| -> io::Result<OwnedFd> {
+        let mount = clone_tree(path)?;
+        sys::mount_setattr(&mount, RDONLY | NOSUID | NODEV, Some(users))?;
+        Ok(mount)
+    };
+    mounts.push(shown(&jail.guest).map_err(Mishap::at("show the first program"))?);
+    for folder in &jail.host_folders {
+        mounts.push(shown(folder).map_err(Mishap::at("show a folder of the host"))?);
+    }
+    Ok(mounts)
+}
+
+fn overlay(jail: &Jail, users: &OwnedFd, base: u32) -> io::Result<OwnedFd> {
+    let mapped = |path: &Path, attributes| -> io::Result<OwnedFd> {
+        let mount = clone_tree(path)?;
+        sys::mount_setattr(&mount, attributes, Some(users))?;
+        Ok(mount)
+    };
+    // The topmost layer first, as the overlay wants them.
+    let lowers = jail.layers.iter().rev().map(|layer| mapped(layer, RDONLY)).collect::<io::Result<Vec<_>>>()?;
+    let folder = jail.upper.parent().filter(|parent| Some(*parent) == jail.work.parent());
+    let folder = folder.ok_or_else(|| io::Error::other("upper and work do not lie side by side"))?;
+    // Upper and work must be on one mount.
+    let writable = mapped(folder, 0)?;
+    let beneath = |path: &Path| -> io::Result<OwnedFd> {
+        let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(rustix::fs::openat(&writable, name, flags, Mode::empty())?)
+    };
+    let (upper, work) = (beneath(&jail.upper)?, beneath(&jail.work)?);
+    sys::as_owner(base, || {
+        let overlay = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
+        fsconfig_set_string(&overlay, "source", "carrel")?;
+        for lower in &lowers {
+            give(&overlay, "lowerdir+", lower.as_fd())?;
+        }
+        give(&overlay, "upperdir", upper.as_fd())?;
+        give(&overlay, "workdir", work.as_fd())?;
+        // Renaming a folder of a lower layer is what git, npm and others do all day.
+        let _ = fsconfig_set_string(&overlay, "redirect_dir", "on");
+        let _ = fsconfig_set_string(&overlay, "xino", "auto");
+        fsconfig_create(&overlay)?;
+        let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
+        let mount = fsmount(&overlay, FsMountFlags::FSMOUNT_CLOEXEC, attributes)?;
+        // An upper whose map does not know the mounter is mounted read-only without a word.
+        if rustix::fs::fstatvfs(&mount)?.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY) {
+            return Err(io::Error::other("the root came out read-only"));
+        }
+        Ok(mount)
+    })
+}
+
+/// Gives a folder to an overlay: by descriptor, or by its name in `/proc` on kernels that take only names.
+fn give(overlay: &OwnedFd, key: &str, folder: BorrowedFd<'_>) -> io::Result<()> {
+    match fsconfig_set_fd(overlay, key, folder) {
+        Ok(()) => Ok(()),
+        Err(rustix::io::Errno::INVAL) => {
+            use std::os::fd::AsRawFd;
+            let name = format!("/proc/self/fd/{}", folder.as_raw_fd());
+            Ok(fsconfig_set_string(overlay, key, name)?)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+pub(crate) fn clone_tree(path: &Path) -> io::Result<OwnedFd> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
+    Ok(open_tree(CWD, path, flags)?)
+}
+
+/// A fresh filesystem, detached.
+pub(crate) fn fresh(kind: &str, options: &[(&str, &str)], attributes: MountAttrFlags) -> io::Result<OwnedFd> {
+    let context = fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC)?;
+    for (key, value) in options {
+        match *value {
+            "" => fsconfig_set_flag(&context, *key)?,
+            value => fsconfig_set_string(&context, *key, value)?,
+        }
+    }
+    fsconfig_create(&context)?;
+    Ok(fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)?)
+}

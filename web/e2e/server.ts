@@ -35,7 +35,8 @@ export class Server {
     if (!binary) throw new Error('CARREL_BIN must be the path of the carrel binary: CARREL_BIN=… npm run e2e')
     const child = spawn(binary, ['serve', '--listen', listen, '--data', this.#data], {
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: withoutCarrel(process.env),
+      // The page is the same for every provider; these tests need one that nothing can hold up.
+      env: { ...withoutCarrel(process.env), CARREL_SANDBOXES_PROVIDER: 'fake' },
     })
     this.#child = child
     let complaint = ''

@@ -121,6 +121,8 @@ pub fn router(control: Control, options: Options) -> Router {
             axum::http::header::REFERRER_POLICY,
             HeaderValue::from_static("no-referrer"),
         ))
+        // Outside of our own headers: they are for our own pages.
+        .layer(middleware::from_fn_with_state(doors.clone(), v1::ports::by_host))
         .layer(RequestBodyTimeoutLayer::new(BODY_RESTS))
         .layer(middleware::from_fn_with_state(doors.clone(), door::around))
         .with_state(doors)

@@ -51,6 +51,9 @@ enum Verb {
     /// Sandboxes
     #[command(subcommand)]
     Sandbox(client::sandbox::Verb),
+    /// What sandboxes start from
+    #[command(subcommand)]
+    Template(client::template::Verb),
     /// Keys
     #[command(subcommand)]
     Key(client::key::Verb),
@@ -124,6 +127,7 @@ impl Cli {
             Verb::Doctor(args) => doctor::doctor(&data()?, &args, &common).await,
             Verb::Config(args) => show_config(&data()?, &args, common.json),
             Verb::Sandbox(verb) => verb.run(&client()?).await,
+            Verb::Template(verb) => verb.run(&client()?).await,
             Verb::Key(verb) => verb.run(&client()?, &data()?).await,
             Verb::Events(args) => args.run(&client()?).await,
             Verb::Audit(args) => args.run(&client()?).await,

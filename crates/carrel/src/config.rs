@@ -28,6 +28,7 @@ pub(crate) struct Config {
     pub(crate) keepers: Keepers,
     pub(crate) retention: Remember,
     pub(crate) limits: Limits,
+    pub(crate) local: Local,
     pub(crate) fake: Fake,
     pub(crate) log: Log,
 }
@@ -74,7 +75,7 @@ section!(
 section!(
     /// What a sandbox gets where a request is silent.
     Sandboxes {
-        provider: ProviderName = "fake".parse().expect("a good name"),
+        provider: ProviderName = "local".parse().expect("a good name"),
         template: TemplateName = "host".parse().expect("a good name"),
         timeout_s: sandbox::Lifetime = sandbox::Lifetime::new(3600).expect("in range"),
         cpus: Cpus = Cpus::new(2.0).expect("in range"),
@@ -111,6 +112,19 @@ section!(
         /// No limit when zero.
         requests_per_second: Whole<0, 1_000_000> = whole(500),
         burst: Whole<1, 1_000_000> = whole(1000),
+    }
+);
+section!(
+    /// Sandboxes on this machine's own kernel.
+    Local {
+        /// How many slots wait for each template and size that is in use; none when zero.
+        pool: Whole<0, 10_000> = whole(4),
+        /// How many wait for all of them together.
+        pool_cap: Whole<0, 100_000> = whole(16),
+        /// What sandboxes write to: `auto`, `folder` or `image`.
+        disk: String = "auto".into(),
+        /// How large an image may grow, in GiB; half of what is free when zero.
+        disk_gb: Whole<0, 1_048_576> = whole(0),
     }
 );
 section!(

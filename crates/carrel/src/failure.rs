@@ -23,11 +23,19 @@ pub(crate) struct Failure {
     sentence: String,
     hint: Option<String>,
     exit: Exit,
+    /// What ran inside ended like this: that is passed on, and nothing is said.
+    passed_on: Option<u8>,
 }
 
 impl Failure {
     pub(crate) fn new(sentence: impl Into<String>) -> Self {
-        Failure { sentence: sentence.into(), hint: None, exit: Exit::Failed }
+        Failure { sentence: sentence.into(), hint: None, exit: Exit::Failed, passed_on: None }
+    }
+
+    /// Not a failure of ours: passes the exit code of a command on.
+    pub(crate) fn pass_on(code: i32) -> Self {
+        let code = u8::try_from(code & 0xff).unwrap_or(1).max(1);
+        Failure { passed_on: Some(code), ..Failure::new("") }
     }
 
     pub(crate) fn exit(mut self, exit: Exit) -> Self {
@@ -46,6 +54,9 @@ impl Failure {
     }
 
     pub(crate) fn report(self) -> ExitCode {
+        if let Some(code) = self.passed_on {
+            return ExitCode::from(code);
+        }
         crate::say::aside(format_args!("carrel: {}", crate::say::printable(&self.sentence)));
         if let Some(hint) = self.hint {
             crate::say::aside(format_args!("  hint: {}", crate::say::printable(&hint)));
@@ -64,7 +75,7 @@ impl From<Problem> for Failure {
             429 => Exit::Limit,
             _ => Exit::Failed,
         };
-        Failure { sentence: problem.detail, hint: problem.hint, exit }
+        Failure { sentence: problem.detail, hint: problem.hint, exit, passed_on: None }
     }
 }
 

@@ -3,7 +3,11 @@
 use std::{future::IntoFuture, io::IsTerminal, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use carrel_control::{Control, KeysDesk, Settings};
-use carrel_sandbox::{Provider, Reach, providers::fake};
+use carrel_model::ProviderName;
+use carrel_sandbox::{
+    Provider, Reach,
+    providers::{fake, local},
+};
 use carrel_store::{Database, Options, Store};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tokio::{
@@ -19,6 +23,9 @@ use crate::{
     failure::{Exit, Failure},
     say,
 };
+
+/// The verb that makes this program the launcher of a server. It is for the server alone.
+pub(crate) const LAUNCHER: &str = "launcher";
 
 pub(crate) async fn serve(data: DataDir, args: ServeArgs) -> Result<(), Failure> {
     let flags = [("server.listen", args.listen), ("database.url", args.database)];
@@ -37,7 +44,7 @@ pub(crate) async fn serve(data: DataDir, args: ServeArgs) -> Result<(), Failure>
     let metrics = record_numbers()?;
     let (listener, address) = listen(&config.server.listen).await?;
     let opening = say::progress("opening the house");
-    let (store, control) = tokio::select! {
+    let (store, control, local) = tokio::select! {
         opened = open_house(&data, &config) => opened?,
         () = ends.first() => return Ok(()),
     };
@@ -76,14 +83,18 @@ pub(crate) async fn serve(data: DataDir, args: ServeArgs) -> Result<(), Failure>
     if tokio::time::timeout(patience, control.close()).await.is_err() {
         tracing::warn!("some steps did not end in {patience:?}; the next start takes them up");
     }
+    if let Some(local) = local {
+        local.close().await;
+    }
     store.close().await;
     Ok(())
 }
 
-async fn open_house(data: &DataDir, config: &Config) -> Result<(Store, Control), Failure> {
-    if config.sandboxes.provider.as_str() != "fake" {
+async fn open_house(data: &DataDir, config: &Config) -> Result<(Store, Control, Option<local::Local>), Failure> {
+    if !["local", "fake"].contains(&config.sandboxes.provider.as_str()) {
         let sentence = format!("there is no provider `{}`", config.sandboxes.provider);
-        return Err(Failure::new(sentence).hint("sandboxes.provider: this build has `fake`").exit(Exit::Usage));
+        let hint = "sandboxes.provider: this build has `local` and `fake`";
+        return Err(Failure::new(sentence).hint(hint).exit(Exit::Usage));
     }
     let database = match config.database.url.as_str() {
         "" => Database::Sqlite(data.path().join("carrel.db")),
@@ -101,11 +112,54 @@ async fn open_house(data: &DataDir, config: &Config) -> Result<(Store, Control),
         patience: config.patience(),
         retention: config.retention(),
         steps_at_once: config.keepers.at_once.get() as usize,
+        transcript_cap: Settings::TRANSCRIPT_CAP,
+        scratch: data.path().join("scratch"),
     };
-    let name = "fake".parse().expect("a good name");
+    let name = |name: &str| name.parse::<ProviderName>().expect("a good name");
     let fake: Arc<dyn Provider> = Arc::new(open_fake(data, config)?);
-    let control = Control::open(store.clone(), [(name, fake)], settings).await?;
-    Ok((store, control))
+    let mut providers = vec![(name("fake"), fake)];
+    let local = match open_local(data, config).await {
+        Ok(local) => {
+            providers.push((name("local"), Arc::new(local.clone())));
+            Some(local)
+        }
+        Err(error) if config.sandboxes.provider.as_str() == "local" => return Err(error),
+        Err(error) => {
+            tracing::warn!("{error}");
+            None
+        }
+    };
+    let control = Control::open(store.clone(), providers, settings).await?;
+    Ok((store, control, local))
+}
+
+async fn open_local(data: &DataDir, config: &Config) -> Result<local::Local, Failure> {
+    let disk = match (config.local.disk.as_str(), config.local.disk_gb.get()) {
+        ("auto", _) => local::DiskChoice::Auto,
+        ("folder", _) => local::DiskChoice::Folder,
+        ("image", size) => local::DiskChoice::Image((size > 0).then_some(size << 30)),
+        (other, _) => {
+            let sentence = format!("local.disk: `{other}` is not a kind of disk");
+            return Err(Failure::new(sentence).hint("write `auto`, `folder` or `image`").exit(Exit::Usage));
+        }
+    };
+    let program = std::env::current_exe();
+    let program = program.map_err(|error| Failure::new(format!("this program cannot find itself: {error}")))?;
+    let settings = local::Config {
+        folder: data.path().join("local"),
+        // Cgroups are the machine's: the node's name keeps those of two houses apart.
+        house: data.node()?.to_string(),
+        launcher: (program, vec![LAUNCHER.into()]),
+        pool: local::PoolSize {
+            target: config.local.pool.get() as usize,
+            cap: config.local.pool_cap.get() as usize,
+        },
+        disk,
+    };
+    settings.build().await.map_err(|error| {
+        Failure::new(format!("sandboxes cannot be made on this machine: {error}"))
+            .hint("`carrel doctor` says what is missing; `CARREL_SANDBOXES_PROVIDER=fake` goes without")
+    })
 }
 
 fn open_fake(data: &DataDir, config: &Config) -> Result<fake::Fake, Failure> {

@@ -45,6 +45,12 @@ pub enum Error {
         #[source]
         source: Option<StoreError>,
     },
+    /// Something inside a sandbox did not work.
+    #[error("{why}")]
+    Inside {
+        /// A sentence.
+        why: String,
+    },
     /// A fault of ours.
     #[error("something in the house is broken")]
     Internal(#[source] Box<dyn std::error::Error + Send + Sync>),

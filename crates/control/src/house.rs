@@ -5,17 +5,20 @@ use std::{future::Future, panic::AssertUnwindSafe, sync::Arc};
 use carrel_model::{
     Action, Grant, ProviderName, Subject,
     audit::{AuditLine, Outcome},
+    exec::Exec,
     public::{Readiness, ReadinessView},
 };
 use carrel_sandbox::Provider;
 use carrel_store::Store;
 use futures::FutureExt;
-use tokio::sync::watch;
+use tokio::sync::{broadcast, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    AuditDesk, Error, EventsDesk, KeysDesk, ProvidersDesk, SandboxesDesk, Settings,
-    desks::keys::Doorman,
+    AuditDesk, Error, EventsDesk, ExecsDesk, FilesDesk, KeysDesk, LogsDesk, PortsDesk, ProvidersDesk, SandboxesDesk,
+    Settings, TemplatesDesk,
+    desks::{keys::Doorman, templates},
+    inside::{activity::Activities, follower, lines::Lines, live::Lives, scribe::Scribe},
     keeper::Keeper,
     registry::{Post, Registry},
     shelf::Shelf,
@@ -38,6 +41,16 @@ pub(crate) struct House {
     pub(crate) keeper: Keeper,
     pub(crate) shelf: Shelf,
     pub(crate) doorman: Doorman,
+    /// The lines to what runs inside.
+    pub(crate) lines: Lines,
+    /// What goes on inside.
+    pub(crate) activities: Activities,
+    /// The execs that are followed here.
+    pub(crate) lives: Lives,
+    /// Writes down what goes on inside.
+    pub(crate) scribe: Scribe,
+    /// Every exec when it begins and when it ends. Whoever does not keep up reads the rows again.
+    pub(crate) exec_news: broadcast::Sender<Arc<Exec>>,
     draining: watch::Sender<bool>,
     stop: CancellationToken,
     tasks: TaskTracker,
@@ -72,6 +85,11 @@ impl Control {
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
         let house = Arc::new(House {
             keeper: Keeper::new(&settings, tasks.clone(), stop.clone()),
+            lines: Lines::default(),
+            activities: Activities::default(),
+            lives: Lives::default(),
+            scribe: Scribe::new(store.clone()),
+            exec_news: broadcast::Sender::new(256),
             store,
             settings,
             providers,
@@ -84,6 +102,8 @@ impl Control {
             pulses: TaskTracker::new(),
         });
         house.keeper.take_up_former_lives(&house).await?;
+        templates::take_up_former_lives(&house).await?;
+        follower::take_up_former_lives(&house).await?;
         house.go_on("keeper", crate::keeper::walk, &house.tasks, &house.stop);
         house.go_on("sweep", sweep::walk, &house.tasks, &house.stop);
         house.go_on("heartbeat", crate::keeper::heartbeat, &house.pulses, &house.pulse);
@@ -113,6 +133,31 @@ impl Control {
     /// The providers desk.
     pub fn providers(&self) -> ProvidersDesk<'_> {
         ProvidersDesk { house: &self.house }
+    }
+
+    /// The execs desk.
+    pub fn execs(&self) -> ExecsDesk<'_> {
+        ExecsDesk { house: &self.house }
+    }
+
+    /// The files desk.
+    pub fn files(&self) -> FilesDesk<'_> {
+        FilesDesk { house: &self.house }
+    }
+
+    /// The ports desk.
+    pub fn ports(&self) -> PortsDesk<'_> {
+        PortsDesk { house: &self.house }
+    }
+
+    /// The logs desk.
+    pub fn logs(&self) -> LogsDesk<'_> {
+        LogsDesk { house: &self.house }
+    }
+
+    /// The templates desk.
+    pub fn templates(&self) -> TemplatesDesk<'_> {
+        TemplatesDesk { house: &self.house }
     }
 
     /// Whether the house can work, for whoever watches over it. Takes no grant: it tells nothing of anybody's work.
@@ -150,6 +195,7 @@ impl Control {
         self.house.stop.cancel();
         self.house.tasks.close();
         self.house.tasks.wait().await;
+        self.house.scribe.finish().await;
         self.house.pulse.cancel();
         self.house.pulses.close();
         self.house.pulses.wait().await;
@@ -164,6 +210,16 @@ fn is_closed(view: &carrel_model::public::ProviderView) -> bool {
 impl House {
     pub(crate) fn draining(&self) -> watch::Receiver<bool> {
         self.draining.subscribe()
+    }
+
+    /// Ends when the house closes.
+    pub(crate) fn stop(&self) -> &CancellationToken {
+        &self.stop
+    }
+
+    /// What must end before the house is closed.
+    pub(crate) fn tasks(&self) -> &TaskTracker {
+        &self.tasks
     }
 
     /// Walks until the token ends it. A walk that panics is a bug report, and is taken up again.
@@ -196,6 +252,7 @@ impl House {
             Subject::House => None,
             Subject::Sandbox { id, .. } => id.map(|id| id.to_string()),
             Subject::Key(id) => Some(id.to_string()),
+            Subject::Template(name) => Some(name.to_string()),
         };
         let line = AuditLine::by(grant, action.word(), name, Outcome::Denied, self.store.now());
         self.store.write_audit(&line.with_detail(denied.to_string())).await?;

@@ -14,7 +14,7 @@ use carrel_model::{
     SandboxId, Timestamp,
     breaker::Admission,
     public::{Happening, SandboxView},
-    sandbox::{Ended, Fact, Sandbox, Step, Want},
+    sandbox::{Depth, Ended, Fact, Phase, Sandbox, Sleep, Step, Want},
 };
 use carrel_sandbox::ProviderError;
 use carrel_store::{Lease, Leased, News, StoreError};
@@ -61,7 +61,8 @@ pub(crate) struct Slot {
 
 /// How a step ended, as far as the row is concerned.
 enum Outcome {
-    Done,
+    /// With how deep it sleeps now, or slept until now.
+    Done(Option<Depth>),
     /// It is no longer wanted: look again.
     CalledOff,
     Failed(ProviderError),
@@ -217,13 +218,17 @@ fn hear(house: &House, sandbox: &SandboxView) -> Instant {
     {
         unwanted.notify_one();
     }
-    match sandbox.phase.step_towards(sandbox.want) {
+    let deeper = sandbox.want == Want::Paused && sandbox.paused.is_some_and(|paused| paused.wanted > paused.depth);
+    match sandbox.phase.step_towards(sandbox.want).or(deeper.then_some(Step::Pause)) {
         Some(_) => match sandbox.next_attempt_at {
             Some(next) => instant_of(house, next),
             None if in_hand.is_some() => next_round(house),
             None => Instant::now(),
         },
-        None => sandbox.expires_at.map_or_else(|| next_round(house), |end| instant_of(house, end)),
+        None => {
+            let end = sandbox.expires_at.into_iter().chain(sandbox.idle_at).min();
+            end.map_or_else(|| next_round(house), |end| instant_of(house, end))
+        }
     }
 }
 
@@ -290,9 +295,10 @@ async fn tend(house: &House, mut leased: Leased, unwanted: &Notify) -> Result<()
         let outcome = take_step(house, post, step, &leased, unwanted).await?;
         note_step(step, &outcome, began.elapsed());
         let going_on = match outcome {
-            Outcome::Done => {
+            Outcome::Done(depth) => {
                 report(house, post, Ok(())).await;
-                record(house, &leased, Fact::Done(step), None).await?
+                let sleep = depth.map(|reached| Sleep { asked: leased.sandbox.depth, reached });
+                record(house, &leased, Fact::Done(step), sleep, waking_note(step, depth)).await?
             }
             Outcome::CalledOff => Some(reread(house, &leased).await?),
             Outcome::Failed(error) => mend(house, post, step, &leased, error).await?,
@@ -312,7 +318,7 @@ async fn take_step(
     leased: &Leased,
     unwanted: &Notify,
 ) -> Result<Outcome, Error> {
-    let asked = ask(post, step, &leased.sandbox);
+    let asked = ask(house, post, step, &leased.sandbox);
     tokio::pin!(asked);
     let a_moment = tokio::time::sleep(A_MOMENT);
     tokio::pin!(a_moment);
@@ -320,29 +326,55 @@ async fn take_step(
     loop {
         tokio::select! {
             biased;
-            answer = &mut asked => return Ok(answer.map_or_else(Outcome::Failed, |()| Outcome::Done)),
+            answer = &mut asked => return Ok(answer.map_or_else(Outcome::Failed, Outcome::Done)),
             () = unwanted.notified(), if step != Step::Destroy => return Ok(Outcome::CalledOff),
             () = &mut a_moment, if !told => {
                 told = true;
                 if matches!(step, Step::Create | Step::Destroy) {
-                    record(house, leased, Fact::Began(step), None).await?;
+                    record(house, leased, Fact::Began(step), None, None).await?;
                 }
             }
         }
     }
 }
 
-async fn ask(post: &Post, step: Step, sandbox: &Sandbox) -> Result<(), ProviderError> {
-    let provider = &post.provider;
+async fn ask(house: &House, post: &Post, step: Step, sandbox: &Sandbox) -> Result<Option<Depth>, ProviderError> {
+    let (provider, id) = (&post.provider, &sandbox.id);
     let pausing = || {
         let why = format!("the provider `{}` cannot pause sandboxes", post.name);
         provider.pausing().ok_or(ProviderError::Unfit { why })
     };
     match step {
-        Step::Create => provider.create(&sandbox.id, &sandbox.spec).await,
-        Step::Destroy => provider.destroy(&sandbox.id).await,
-        Step::Pause => pausing()?.pause(&sandbox.id).await,
-        Step::Resume => pausing()?.resume(&sandbox.id).await,
+        Step::Create => provider.create(id, &sandbox.spec).await.map(|()| None),
+        Step::Destroy => {
+            house.lines.cut(id);
+            house.activities.forget(id);
+            provider.destroy(id).await.map(|()| None)
+        }
+        Step::Pause => {
+            // What only stands still keeps its lines; what is stored must be let go of.
+            if sandbox.depth >= Depth::Stored {
+                house.lines.cut(id);
+            }
+            pausing()?.pause(id, sandbox.depth).await.map(Some)
+        }
+        Step::Resume => {
+            let from = pausing()?.resume(id).await?;
+            if from >= Depth::Stored {
+                house.lines.cut(id);
+            }
+            Ok(Some(from))
+        }
+    }
+}
+
+/// What people should know about a sandbox that came back.
+fn waking_note(step: Step, depth: Option<Depth>) -> Option<String> {
+    match (step, depth) {
+        (Step::Resume, Some(Depth::Files)) => {
+            Some("Its processes are gone: only its files were kept while it was paused.".into())
+        }
+        _ => None,
     }
 }
 
@@ -380,7 +412,7 @@ async fn mend(
             tracing::warn!(sandbox = %leased.sandbox.id, %error, "a failed sandbox is left to the sweep");
         }
         let why = format!("It could not {}: {error}.", step.word());
-        return record(house, leased, Fact::Broke, Some(why)).await;
+        return record(house, leased, Fact::Broke, None, Some(why)).await;
     }
     let pause = backoff(patience.first_retry, patience.longest_retry, attempts);
     let next = house.store.now() + SignedDuration::try_from(pause).unwrap_or(SignedDuration::from_secs(60));
@@ -410,17 +442,27 @@ pub(crate) async fn record(
     house: &House,
     leased: &Leased,
     fact: Fact,
+    sleep: Option<Sleep>,
     note: Option<String>,
 ) -> Result<Option<Leased>, Error> {
     edit(house, leased, move |sandbox, now| {
         sandbox.phase = sandbox.phase.after(fact)?;
         sandbox.note = note.clone();
+        sandbox.sleep = match sandbox.phase {
+            // One that was found paused sleeps as lightly as can be, as far as we know.
+            Phase::Paused => sleep.or(sandbox.sleep).or(Some(Sleep { asked: sandbox.depth, reached: Depth::Frozen })),
+            _ => None,
+        };
         match fact {
             Fact::Began(Step::Destroy) | Fact::Done(Step::Destroy) if sandbox.ended.is_none() => {
                 let why = format!("Its lifetime of {} s had passed.", sandbox.spec.lifetime);
                 sandbox.ended = Some(Ended { by: "lifetime".into(), why, at: now });
             }
-            Fact::Done(Step::Create) => sandbox.ready_at = Some(now),
+            Fact::Done(Step::Create) => {
+                sandbox.ready_at = Some(now);
+                sandbox.stir(now);
+            }
+            Fact::Done(Step::Resume) => sandbox.stir(now),
             _ => {}
         }
         if !matches!(fact, Fact::Began(_)) {
@@ -520,7 +562,7 @@ async fn report(house: &House, post: &Post, outcome: Result<(), String>) {
 
 fn note_step(step: Step, outcome: &Outcome, took: Duration) {
     let word = match outcome {
-        Outcome::Done => "done",
+        Outcome::Done(_) => "done",
         Outcome::CalledOff => "called_off",
         Outcome::Failed(_) => "failed",
     };

@@ -6,6 +6,7 @@
 mod desks;
 mod error;
 mod house;
+mod inside;
 mod keeper;
 mod paging;
 mod registry;
@@ -18,12 +19,20 @@ mod sweep;
 pub use desks::{
     audit::{AuditDesk, AuditQuery},
     events::{EventFilter, EventsDesk, Heard, Listener},
+    execs::{Attached, ExecsDesk, Running},
+    files::{FilesDesk, Found},
+    logs::{LogReader, LogsDesk},
+    ports::{PortLine, PortsDesk},
     keys::{KeysDesk, Link, Visit},
     providers::ProvidersDesk,
     sandboxes::{Created, SandboxQuery, SandboxesDesk, Waited},
+    templates::{ContentKind, TemplatesDesk},
 };
+pub use carrel_envd::{Content, Line};
+pub use carrel_store::{Chunk, Stream};
 pub use error::Error;
 pub use house::{Control, Idempotency};
+pub use inside::live::Reader;
 pub use paging::{Limit, Paging};
 pub use secret::new_node_id;
 pub use settings::{Patience, Retention, Settings};

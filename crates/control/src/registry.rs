@@ -92,11 +92,13 @@ impl Post {
         let fitness = self.fitness();
         let breaker = BreakerView::from(&*self.breaker.lock().expect("nobody panics while holding it"));
         let pause = self.provider.pausing().map(|_| "pause".to_owned());
+        let fork = self.provider.forking().map(|_| "fork".to_owned());
+        let template = self.provider.templating().map(|_| "template".to_owned());
         ProviderView {
             name: self.name.clone(),
             isolation: fitness.as_ref().map(|fitness| fitness.isolation.clone()).unwrap_or_default(),
             templates: fitness.as_ref().map(|fitness| fitness.templates.clone()).unwrap_or_default(),
-            abilities: pause.into_iter().collect(),
+            abilities: [pause, fork, template].into_iter().flatten().collect(),
             reach: self.provider.reach().word().into(),
             missing: fitness.map(|fitness| fitness.missing).unwrap_or_default(),
             breaker,

@@ -1,10 +1,14 @@
 //! Randomness and hashes: the only place where secrets are made.
 
-use carrel_model::{KeyId, NodeId, SandboxId, key::KeySecret};
+use carrel_model::{ExecId, KeyId, NodeId, SandboxId, key::KeySecret};
 use sha2::{Digest, Sha256};
 
 pub(crate) fn new_sandbox_id() -> SandboxId {
     SandboxId::from_random(random())
+}
+
+pub(crate) fn new_exec_id() -> ExecId {
+    ExecId::from_random(random())
 }
 
 pub(crate) fn new_key_id() -> KeyId {

@@ -1,6 +1,6 @@
 //! How patient and how forgetful the house is.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use carrel_model::{NodeId, breaker::Rules, public::Defaults};
 use jiff::SignedDuration;
@@ -18,6 +18,15 @@ pub struct Settings {
     pub retention: Retention,
     /// How many steps are taken at once.
     pub steps_at_once: usize,
+    /// How many bytes of an exec's output are kept.
+    pub transcript_cap: u64,
+    /// Where what was uploaded for a template lies while it is made. Emptied at the opening.
+    pub scratch: PathBuf,
+}
+
+impl Settings {
+    /// How many bytes of an exec's output are usually kept.
+    pub const TRANSCRIPT_CAP: u64 = 64 * 1024 * 1024;
 }
 
 /// How keepers wait.

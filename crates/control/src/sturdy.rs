@@ -3,9 +3,18 @@
 use std::{future::Future, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use carrel_model::{ProviderName, SandboxId, sandbox::Spec};
-use carrel_sandbox::{Fitness, Pausing, Provider, ProviderError, Reach, Sighting};
+use carrel_model::{
+    ProviderName, SandboxId, TemplateName,
+    sandbox::{Depth, Spec, Usage},
+};
+use carrel_sandbox::{
+    Endpoint, Fitness, Forking, Pausing, Provider, ProviderError, Reach, Sighting, Templating,
+    template::{Progress, Source, Template},
+};
 use futures::FutureExt;
+
+/// How long the making of a template may take.
+const MAKING: Duration = Duration::from_secs(4 * 3600);
 
 /// Stands between the house and a provider.
 pub(crate) struct Sturdy {
@@ -17,8 +26,16 @@ pub(crate) struct Sturdy {
 
 impl Sturdy {
     async fn endure<T>(&self, call: impl Future<Output = Result<T, ProviderError>>) -> Result<T, ProviderError> {
+        self.endure_for(self.patience, call).await
+    }
+
+    async fn endure_for<T>(
+        &self,
+        patience: Duration,
+        call: impl Future<Output = Result<T, ProviderError>>,
+    ) -> Result<T, ProviderError> {
         let failed = |how: &str| Err(ProviderError::Unavailable { why: format!("the provider `{}` {how}", self.name) });
-        match tokio::time::timeout(self.patience, AssertUnwindSafe(call).catch_unwind()).await {
+        match tokio::time::timeout(patience, AssertUnwindSafe(call).catch_unwind()).await {
             Ok(Ok(answer)) => answer,
             // The panic's own words are in the log of the process; they are not for everybody.
             Ok(Err(_)) => failed("panicked"),
@@ -29,6 +46,11 @@ impl Sturdy {
     fn inner_pausing(&self) -> Result<&dyn Pausing, ProviderError> {
         let why = || format!("the provider `{}` cannot pause sandboxes", self.name);
         self.provider.pausing().ok_or_else(|| ProviderError::Unfit { why: why() })
+    }
+
+    fn inner_templating(&self) -> Result<&dyn Templating, ProviderError> {
+        let why = || format!("the provider `{}` cannot make templates", self.name);
+        self.provider.templating().ok_or_else(|| ProviderError::Unfit { why: why() })
     }
 }
 
@@ -49,20 +71,57 @@ impl Provider for Sturdy {
     async fn destroy(&self, id: &SandboxId) -> Result<(), ProviderError> {
         self.endure(self.provider.destroy(id)).await
     }
+    async fn endpoint(&self, id: &SandboxId) -> Result<Endpoint, ProviderError> {
+        self.endure(self.provider.endpoint(id)).await
+    }
+    async fn usage(&self, id: &SandboxId) -> Result<Usage, ProviderError> {
+        self.endure(self.provider.usage(id)).await
+    }
     fn reach(&self) -> Reach {
         self.provider.reach()
     }
     fn pausing(&self) -> Option<&dyn Pausing> {
         self.provider.pausing().map(|_| self as &dyn Pausing)
     }
+    fn forking(&self) -> Option<&dyn Forking> {
+        self.provider.forking().map(|_| self as &dyn Forking)
+    }
+    fn templating(&self) -> Option<&dyn Templating> {
+        self.provider.templating().map(|_| self as &dyn Templating)
+    }
 }
 
 #[async_trait]
 impl Pausing for Sturdy {
-    async fn pause(&self, id: &SandboxId) -> Result<(), ProviderError> {
-        self.endure(async { self.inner_pausing()?.pause(id).await }).await
+    async fn pause(&self, id: &SandboxId, depth: Depth) -> Result<Depth, ProviderError> {
+        self.endure(async { self.inner_pausing()?.pause(id, depth).await }).await
     }
-    async fn resume(&self, id: &SandboxId) -> Result<(), ProviderError> {
+    async fn resume(&self, id: &SandboxId) -> Result<Depth, ProviderError> {
         self.endure(async { self.inner_pausing()?.resume(id).await }).await
+    }
+}
+
+#[async_trait]
+impl Forking for Sturdy {
+    async fn snapshot(&self, id: &SandboxId, name: &TemplateName, memory: bool) -> Result<Template, ProviderError> {
+        let why = || format!("the provider `{}` cannot keep snapshots", self.name);
+        self.endure(async {
+            let forking = self.provider.forking().ok_or_else(|| ProviderError::Unfit { why: why() })?;
+            forking.snapshot(id, name, memory).await
+        })
+        .await
+    }
+}
+
+#[async_trait]
+impl Templating for Sturdy {
+    async fn templates(&self) -> Result<Vec<Template>, ProviderError> {
+        self.endure(async { self.inner_templating()?.templates().await }).await
+    }
+    async fn make(&self, name: &TemplateName, source: &Source, progress: &Progress) -> Result<Template, ProviderError> {
+        self.endure_for(MAKING, async { self.inner_templating()?.make(name, source, progress).await }).await
+    }
+    async fn forget(&self, name: &TemplateName) -> Result<(), ProviderError> {
+        self.endure(async { self.inner_templating()?.forget(name).await }).await
     }
 }

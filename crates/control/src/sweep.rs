@@ -25,6 +25,9 @@ pub(crate) async fn walk(house: Arc<House>) {
                 tracing::warn!(provider = %post.name, error = &error as &dyn std::error::Error, "a sweep was not finished");
             }
         }
+        if let Err(error) = crate::inside::follower::close_stranded(&house).await {
+            tracing::warn!(error = &error as &dyn std::error::Error, "stranded execs were not closed");
+        }
         if let Err(error) = carry_out(&house).await {
             tracing::warn!(error = &error as &dyn std::error::Error, "old records were not carried out");
         }
@@ -93,7 +96,7 @@ async fn settle(house: &Arc<House>, post: &Post, sandbox: &Sandbox) -> Result<()
         Some((fact, note)) => {
             tracing::warn!(sandbox = %sandbox.id, ?fact, "a row did not say what is true; settled");
             metrics::counter!("carrel_settled_total", "provider" => post.name.to_string()).increment(1);
-            keeper::record(house, &leased, fact, Some(note.into())).await?
+            keeper::record(house, &leased, fact, None, Some(note.into())).await?
         }
         None => Some(leased),
     };
@@ -126,6 +129,7 @@ async fn carry_out(house: &House) -> Result<(), Error> {
     let before = |kept| now.checked_sub(kept).unwrap_or(Timestamp::MIN);
     store.journal().forget_before(before(keep.journal)).await?;
     store.transcripts().forget_before(before(keep.transcripts)).await?;
+    store.execs().forget_before(before(keep.transcripts)).await?;
     store.forget_requests(before(keep.requests)).await?;
     store.keys().forget_sign_ins().await?;
     Ok(())

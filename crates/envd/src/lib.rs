@@ -4,8 +4,11 @@
 #![forbid(unsafe_code)]
 
 pub mod client;
+#[cfg(feature = "daemon")]
+pub mod daemon;
+pub mod wire;
 
 pub use client::{
-    Content, Dial, Download, Ended, Envd, EnvdError, Entry, EntryKind, Event, Events, Init, Line, Metrics, Process,
+    Content, Dial, Download, Ended, Entry, EntryKind, Envd, EnvdError, Event, Events, Init, Line, Metrics, Process,
     Selector, Size, Start, WatchEvent, WatchEvents, WatchKind,
 };

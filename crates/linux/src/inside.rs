@@ -125,13 +125,13 @@ fn settle(jail: &Jail, wire: &OwnedFd) -> Result<std::convert::Infallible, Misha
     let listener = away(&listener).map_err(Mishap::at("keep the socket"))?;
     let null = away(&null).map_err(Mishap::at("keep /dev/null"))?;
     let report = away(wire).map_err(Mishap::at("keep the wire"))?;
-    for number in 0..3 {
+    for number in 1..3 {
         let copy = null.try_clone().map_err(Mishap::at("set standard descriptors"))?;
         sys::place_at(copy, number).map_err(Mishap::at("set standard descriptors"))?;
     }
-    sys::place_at(listener, 3).map_err(Mishap::at("hand over the socket"))?;
+    sys::place_at(listener, 0).map_err(Mishap::at("hand over the socket"))?;
     // Whatever else is open ends with this program, the wire too: that is how the launcher hears that all went well.
-    sys::close_at_exec_from(4).map_err(Mishap::at("close descriptors"))?;
+    sys::close_at_exec_from(3).map_err(Mishap::at("close descriptors"))?;
     seccomp::apply().map_err(Mishap::at("filter system calls"))?;
     let args: Vec<_> = args.iter().map(CString::as_c_str).collect();
     let env: Vec<_> = env.iter().map(CString::as_c_str).collect();

@@ -32,7 +32,7 @@ pub struct Jail {
     pub mapping: Mapping,
     /// Its host name.
     pub hostname: String,
-    /// The first program, as seen inside, and its arguments. Its third descriptor is a unix socket that listens.
+    /// The first program, as seen inside, and its arguments. Its standard input is a unix socket that listens.
     pub program: Vec<String>,
     /// Its environment.
     pub env: Vec<(String, String)>,

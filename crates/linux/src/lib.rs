@@ -7,6 +7,7 @@
 //!
 //! The only crate with `unsafe`; each block says why it is sound.
 
+pub mod btrfs;
 mod cgroup;
 pub mod fitness;
 mod inside;
@@ -22,4 +23,4 @@ mod wire;
 pub use cgroup::{Bounds, Cgroup, Hierarchies, Reading};
 pub use jail::{Jail, Launched, Mapping, Mishap};
 pub use launcher::{Launcher, run as run_launcher};
-pub use process::Living;
+pub use process::{Living, page_out};

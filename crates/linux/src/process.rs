@@ -49,6 +49,21 @@ impl Living {
     }
 }
 
+/// Moves the memory of a process to swap, as far as the kernel will. An error when there is no swap at all.
+pub fn page_out(pid: i32) -> io::Result<()> {
+    if fs::read_to_string("/proc/swaps")?.lines().count() < 2 {
+        return Err(io::ErrorKind::Unsupported.into());
+    }
+    let process = pidfd_open(Pid::from_raw(pid).ok_or(io::ErrorKind::NotFound)?, PidfdFlags::empty())?;
+    for line in fs::read_to_string(format!("/proc/{pid}/maps"))?.lines() {
+        let Some((from, to)) = line.split_once(' ').and_then(|(range, _)| range.split_once('-')) else { continue };
+        let (Ok(from), Ok(to)) = (usize::from_str_radix(from, 16), usize::from_str_radix(to, 16)) else { continue };
+        // What cannot be moved (the kernel's own pages, locked ones) stays.
+        let _ = crate::sys::page_out(&process, from, to - from);
+    }
+    Ok(())
+}
+
 fn began(pid: i32) -> io::Result<u64> {
     stat_of(pid).map(|(_, began)| began)
 }

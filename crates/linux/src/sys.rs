@@ -293,3 +293,13 @@ pub(crate) fn place_at(fd: OwnedFd, number: i32) -> io::Result<()> {
     }
     Ok(())
 }
+
+/// Asks the kernel to move a range of another process's memory to swap.
+pub(crate) fn page_out(process: &OwnedFd, from: usize, length: usize) -> io::Result<()> {
+    let range = libc::iovec { iov_base: from as *mut libc::c_void, iov_len: length };
+    // SAFETY: the range is the other process's; nothing of ours is read or written through it, and its content stays.
+    let done = unsafe {
+        libc::syscall(libc::SYS_process_madvise, process.as_raw_fd(), &raw const range, 1, libc::MADV_PAGEOUT, 0)
+    };
+    if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}

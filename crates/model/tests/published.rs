@@ -11,7 +11,7 @@ use carrel_model::{
         NewSandbox, NewTimeout, Page, Problem, ProviderView, Readiness, ReadinessView, Reset, SandboxPage, SandboxView,
         SignIn, SignedIn,
     },
-    sandbox::{AtEnd, Ended, Isolation, Lifetime, Phase, Sandbox, Spec, Want},
+    sandbox::{AtEnd, Ended, Isolation, Lifetime, Manners, Phase, Sandbox, Spec, Want},
 };
 use insta::assert_json_snapshot;
 use jiff::SignedDuration;
@@ -71,7 +71,7 @@ fn from<T: DeserializeOwned>(value: serde_json::Value) -> T {
 /// A sandbox in a phase, as its row would be by then.
 fn sandbox(phase: Phase) -> Sandbox {
     let spec = if phase == Phase::Paused { rich_spec() } else { plain_spec() };
-    let mut sandbox = Sandbox::born(sandbox_id(), spec, key_id(1), None, at(0));
+    let mut sandbox = Sandbox::born(sandbox_id(), spec, Manners::default(), key_id(1), None, at(0));
     sandbox.phase = phase;
     sandbox.updated_at = at(5);
     match phase {

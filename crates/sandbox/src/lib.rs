@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod contract;
+pub mod egress;
 mod provider;
 pub mod providers;
 pub mod template;

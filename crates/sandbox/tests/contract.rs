@@ -2,9 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a panic is the verdict of a test")]
 
 use async_trait::async_trait;
-use carrel_model::{SandboxId, sandbox::Spec};
+use carrel_model::{SandboxId, sandbox::{Spec, Usage}};
 use carrel_sandbox::{
-    Fitness, Pausing, Provider, ProviderError, Reach, Sighting,
+    Endpoint, Fitness, Pausing, Provider, ProviderError, Reach, Sighting,
     contract::broken_promises,
     providers::fake::{Config, Fake},
 };
@@ -58,7 +58,7 @@ impl Provider for Unreliable {
         let there = self.fake.inspect(id).await? != Sighting::Missing;
         match self.fault {
             Fault::ComplainsAboutTheSecondCreate if there => Err(ProviderError::Unfit { why: "again?".into() }),
-            Fault::ThawsOnCreate if there => self.fake.resume(id).await,
+            Fault::ThawsOnCreate if there => self.fake.resume(id).await.map(drop),
             Fault::TakesAnyTemplate => {
                 let spec = Spec { template: "host".parse().unwrap(), ..spec.clone() };
                 self.fake.create(id, &spec).await
@@ -74,6 +74,12 @@ impl Provider for Unreliable {
     }
     async fn destroy(&self, id: &SandboxId) -> Result<(), ProviderError> {
         if matches!(self.fault, Fault::DestroysNothing) { Ok(()) } else { self.fake.destroy(id).await }
+    }
+    async fn endpoint(&self, id: &SandboxId) -> Result<Endpoint, ProviderError> {
+        self.fake.endpoint(id).await
+    }
+    async fn usage(&self, id: &SandboxId) -> Result<Usage, ProviderError> {
+        self.fake.usage(id).await
     }
     fn reach(&self) -> Reach {
         Reach::Node

@@ -19,7 +19,7 @@ use reqwest::{Method, RequestBuilder, StatusCode};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use crate::{EventStream, TestDatabase};
+use crate::{Bare, EventStream, TestDatabase};
 
 /// How a house is built.
 pub struct Setup {
@@ -33,8 +33,14 @@ pub struct Setup {
     pub rate: Option<(u32, u32)>,
     /// How many steps are taken at once.
     pub steps_at_once: usize,
+    /// How many bytes of an exec's output are kept.
+    pub transcript_cap: u64,
     /// Where the fake remembers; a folder of its own when absent. Shared by all nodes that are given the same.
     pub shared: Option<std::path::PathBuf>,
+    /// Sandboxes in which something runs: then they are what is made where a request is silent.
+    pub bare: Option<Arc<Bare>>,
+    /// Which node this is; a new one when absent.
+    pub node: Option<carrel_model::NodeId>,
     /// Stands between the house and its provider, to watch or to disturb.
     pub around: Box<dyn Fn(Arc<Fake>) -> Arc<dyn Provider>>,
 }
@@ -55,7 +61,10 @@ impl Default for Setup {
             create_takes: Duration::ZERO,
             rate: None,
             steps_at_once: 16,
+            transcript_cap: Settings::TRANSCRIPT_CAP,
             shared: None,
+            bare: None,
+            node: None,
             around: Box::new(|fake| fake),
         }
     }
@@ -87,6 +96,13 @@ impl House {
         House::build(database, Setup::default()).await
     }
 
+    /// Opens a house with sandboxes in which something runs.
+    pub async fn bare(database: &TestDatabase) -> (House, Arc<Bare>) {
+        let bare = Bare::new();
+        let setup = Setup { bare: Some(Arc::clone(&bare)), ..Setup::default() };
+        (House::build(database, setup).await, bare)
+    }
+
     /// Opens a house as this test needs it.
     pub async fn build(database: &TestDatabase, setup: Setup) -> House {
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -96,15 +112,24 @@ impl House {
         let fake = fake::Config { folder: place, create_takes: setup.create_takes, reach };
         let fake = Arc::new(fake.build().unwrap());
         let store = Store::open(database.options()).await.unwrap();
+        let mut usual = defaults();
+        if setup.bare.is_some() {
+            usual.provider = "bare".parse().unwrap();
+        }
         let settings = Settings {
-            node: carrel_control::new_node_id(),
-            defaults: defaults(),
+            node: setup.node.unwrap_or_else(carrel_control::new_node_id),
+            defaults: usual,
             patience: setup.patience,
             retention: setup.retention,
             steps_at_once: setup.steps_at_once,
+            transcript_cap: setup.transcript_cap,
+            scratch: folder.path().join("scratch"),
         };
         let provider = (setup.around)(Arc::clone(&fake));
-        let providers = [("fake".parse().unwrap(), provider)];
+        let mut providers = vec![("fake".parse().unwrap(), provider)];
+        if let Some(bare) = &setup.bare {
+            providers.push(("bare".parse().unwrap(), Arc::clone(bare) as Arc<dyn Provider>));
+        }
         let control = Control::open(store.clone(), providers, settings).await.unwrap();
         let secret = KeysDesk::draw_secret();
         let admin = control.keys().adopt_admin(&secret, "admin").await.unwrap().unwrap();
@@ -151,6 +176,14 @@ impl House {
         let status = response.status();
         let body = response.bytes().await.unwrap();
         (status, serde_json::from_slice(&body).unwrap_or(Value::Null))
+    }
+
+    /// Runs something in a sandbox, and shows how it went.
+    pub async fn execute(&self, sandbox: &SandboxView, body: Value) -> Value {
+        let path = format!("/api/v1/sandboxes/{}/execute", sandbox.id);
+        let (status, answer) = self.ask(self.request(Method::POST, &path).json(&body)).await;
+        assert_eq!(status, StatusCode::OK, "{answer}");
+        answer
     }
 
     /// A sandbox that is ready.
@@ -217,6 +250,7 @@ impl House {
         let mut expected: Vec<_> = living(&store)
             .await
             .into_iter()
+            .filter(|row| row.spec.provider.as_str() == "fake")
             .filter_map(|row| match row.phase {
                 Phase::Ready => Some((row.id, Sighting::Running)),
                 Phase::Paused => Some((row.id, Sighting::Paused)),

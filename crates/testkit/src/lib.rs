@@ -4,11 +4,13 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, reason = "everything here runs inside a test, where a panic is the verdict")]
 
+mod bare;
 mod database;
 mod events;
 mod house;
 mod process;
 
+pub use bare::Bare;
 pub use database::TestDatabase;
 pub use events::{Event, EventStream};
 pub use house::{House, Setup, defaults};

@@ -19,6 +19,10 @@ tokio::task_local! {
     static REQUEST_ID: String;
 }
 
+/// Marks an answer that somebody inside a sandbox gave: it is passed on as it is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Foreign;
+
 /// The id of the request at hand, when there is one.
 pub(super) fn request_id() -> Option<String> {
     REQUEST_ID.try_with(Clone::clone).ok()
@@ -35,7 +39,9 @@ pub(crate) async fn around(State(doors): State<Doors>, request: Request, next: N
     let answer = async {
         let response = next.run(request).await;
         // The pages of libraries know nothing of problems: their bare refusal is told as ours.
-        let bare = response.status() == StatusCode::NOT_FOUND && !response.headers().contains_key(header::CONTENT_TYPE);
+        let bare = response.status() == StatusCode::NOT_FOUND
+            && !response.headers().contains_key(header::CONTENT_TYPE)
+            && response.extensions().get::<Foreign>().is_none();
         if bare { unknown_route(uri).await.into_response() } else { response }
     };
     let mut response = REQUEST_ID.scope(id.clone(), answer).await;

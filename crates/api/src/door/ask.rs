@@ -31,6 +31,12 @@ pub(crate) struct Query<T>(pub(crate) T);
 /// A name in the path. One that cannot exist is not found.
 pub(crate) struct Name<T>(pub(crate) T);
 
+/// Two names in the path.
+pub(crate) struct Names<A, B>(pub(crate) A, pub(crate) B);
+
+/// A body as it is, of modest size.
+pub(crate) struct Raw(pub(crate) bytes::Bytes);
+
 /// The name under which a request may be repeated.
 pub(crate) struct AskedOnce(Option<String>);
 
@@ -177,12 +183,36 @@ where
         let Path(text) = Path::<String>::from_request_parts(parts, doors)
             .await
             .map_err(|_| Problem::malformed("the path is not UTF-8"))?;
-        let shown: String = text.chars().take(100).collect();
-        let missing = |malformed: carrel_model::Malformed| {
-            Problem::not_found(format!("there is nothing called `{shown}`")).with_hint(malformed.rule)
-        };
-        T::try_from(text).map(Name).map_err(missing)
+        named(text).map(Name)
     }
+}
+
+impl<A, B> FromRequestParts<Doors> for Names<A, B>
+where
+    A: TryFrom<String, Error = carrel_model::Malformed>,
+    B: TryFrom<String, Error = carrel_model::Malformed>,
+{
+    type Rejection = Problem;
+    async fn from_request_parts(parts: &mut Parts, doors: &Doors) -> Result<Self, Problem> {
+        let Path((first, second)) = Path::<(String, String)>::from_request_parts(parts, doors)
+            .await
+            .map_err(|_| Problem::malformed("the path is not UTF-8"))?;
+        Ok(Names(named(first)?, named(second)?))
+    }
+}
+
+impl FromRequest<Doors> for Raw {
+    type Rejection = Problem;
+    async fn from_request(request: Request, _: &Doors) -> Result<Self, Problem> {
+        read_body(request).await.map(Raw)
+    }
+}
+
+fn named<T: TryFrom<String, Error = carrel_model::Malformed>>(text: String) -> Result<T, Problem> {
+    let shown: String = text.chars().take(100).collect();
+    T::try_from(text).map_err(|malformed| {
+        Problem::not_found(format!("there is nothing called `{shown}`")).with_hint(malformed.rule)
+    })
 }
 
 impl FromRequestParts<Doors> for AskedOnce {

@@ -9,7 +9,7 @@ use std::{
 
 use axum::{
     extract::{ConnectInfo, FromRequestParts, MatchedPath},
-    http::{HeaderMap, Method, header, request::Parts},
+    http::{HeaderMap, HeaderValue, Method, header, request::Parts},
 };
 use axum_extra::extract::CookieJar;
 use carrel_model::{Grant, KeyId, key::KeySecret};
@@ -143,11 +143,32 @@ pub(crate) fn cookie_value(headers: &HeaderMap, doors: &Doors) -> Option<String>
     CookieJar::from_headers(headers).get(&doors.options.cookie).map(|cookie| cookie.value().to_owned())
 }
 
+/// Where a GET can change something: whoever shows a cookie alone must come from our own page. A WebSocket, most of all,
+/// is opened by any page that likes to.
+pub(crate) struct FromOwnPage;
+
+impl FromRequestParts<Doors> for FromOwnPage {
+    type Rejection = Problem;
+    async fn from_request_parts(parts: &mut Parts, doors: &Doors) -> Result<Self, Problem> {
+        if shown_key(&parts.headers).is_some() || comes_from_own_page(parts, doors) {
+            return Ok(FromOwnPage);
+        }
+        Err(turn_away(doors, parts, &origin(parts), "the request came from a page of another site").await)
+    }
+}
+
+/// Whether a header is one of our keys, which is nobody else's business.
+pub(crate) fn is_our_key(value: &HeaderValue) -> bool {
+    let text = value.to_str().unwrap_or_default();
+    KeySecret::parse(text.rsplit(' ').next().unwrap_or_default()).is_ok()
+}
+
 /// A cookie travels by itself, so a request that changes something must come from our own page.
 pub(crate) fn is_own_page(parts: &Parts, doors: &Doors) -> bool {
-    if matches!(parts.method, Method::GET | Method::HEAD) {
-        return true;
-    }
+    matches!(parts.method, Method::GET | Method::HEAD) || comes_from_own_page(parts, doors)
+}
+
+fn comes_from_own_page(parts: &Parts, doors: &Doors) -> bool {
     let text = |name| parts.headers.get(name).and_then(|value| value.to_str().ok());
     // Browsers say by themselves where a request comes from, also where they leave out its origin.
     let site = parts.headers.get("sec-fetch-site").and_then(|value| value.to_str().ok());

@@ -98,6 +98,7 @@ impl From<Error> for Problem {
                 );
                 Problem::new(503, "unavailable", "Not available", detail).with_retry_after(1)
             }
+            Error::Inside { .. } => Problem::new(502, "inside", "Nobody answers inside", detail),
             Error::Internal(source) => {
                 let source: &dyn std::error::Error = &*source;
                 tracing::error!(

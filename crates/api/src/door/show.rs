@@ -37,6 +37,16 @@ impl From<&WaitEnded> for Waited {
 }
 
 impl Waited {
+    /// Of two waits the one that ended worse.
+    pub(crate) fn worse(self, other: Waited) -> Waited {
+        match (self, other) {
+            (Waited::Never, _) | (_, Waited::Never) => Waited::Never,
+            (Waited::NotYet, _) | (_, Waited::NotYet) => Waited::NotYet,
+            (Waited::Reached, _) | (_, Waited::Reached) => Waited::Reached,
+            (Waited::NotAsked, Waited::NotAsked) => Waited::NotAsked,
+        }
+    }
+
     pub(crate) fn headers(self) -> HeaderMap {
         let word = match self {
             Waited::NotAsked => return HeaderMap::new(),

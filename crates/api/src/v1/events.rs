@@ -55,7 +55,7 @@ struct Ask {
     /// About this task.
     #[serde(deserialize_with = "from_text")]
     task_id: Option<TaskId>,
-    /// Of these kinds, separated by commas: `sandbox`, `key`, `provider`.
+    /// Of these kinds, separated by commas: `sandbox`, `key`, `provider`, `template`.
     kind: Option<String>,
 }
 
@@ -103,10 +103,9 @@ fn last_event_id(headers: &HeaderMap) -> Result<Option<i64>, Problem> {
 }
 
 fn kinds(text: Option<&str>) -> Result<Vec<Kind>, Problem> {
-    let all = [Kind::Sandbox, Kind::Key, Kind::Provider];
     let known = |word: &str| {
-        let kind = all.into_iter().find(|kind| kind.word() == word.trim());
-        kind.ok_or_else(|| Problem::field("kind", "expected `sandbox`, `key`, `provider`, or several with commas"))
+        let kind = Kind::ALL.into_iter().find(|kind| kind.word() == word.trim());
+        kind.ok_or_else(|| Problem::field("kind", "expected `sandbox`, `key`, `provider`, `template`, or several with commas"))
     };
     text.map_or(Ok(Vec::new()), |text| text.split(',').map(known).collect())
 }

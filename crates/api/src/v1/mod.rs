@@ -2,10 +2,16 @@
 
 mod audit;
 mod events;
+mod execs;
+mod files;
 mod keys;
+mod logs;
+pub(crate) mod ports;
 mod providers;
 mod sandboxes;
 mod sign_in;
+mod templates;
+mod terminal;
 
 use utoipa_axum::router::OpenApiRouter;
 
@@ -14,6 +20,12 @@ use crate::house::Doors;
 pub(crate) fn routes() -> OpenApiRouter<Doors> {
     OpenApiRouter::new()
         .merge(sandboxes::routes())
+        .merge(execs::routes())
+        .merge(files::routes())
+        .merge(terminal::routes())
+        .merge(ports::routes())
+        .merge(logs::routes())
+        .merge(templates::routes())
         .merge(events::routes())
         .merge(providers::routes())
         .merge(keys::routes())

@@ -11,7 +11,10 @@ use carrel_control::{Paging, SandboxQuery, Waited as WaitEnded};
 use carrel_model::{
     AgentId, Grant, ProviderName, SandboxId, TaskId, TemplateName,
     number::Whole,
-    public::{NewSandbox, NewTimeout, Problem as ProblemBody, SandboxPage, SandboxView},
+    public::{
+        NewFork, NewPause, NewSandbox, NewSnapshot, NewTimeout, Page, Problem as ProblemBody, SandboxDetail, SandboxPage,
+        SandboxView, StatsView, TemplateView,
+    },
     sandbox::Phase,
 };
 use serde::Deserialize;
@@ -30,6 +33,9 @@ pub(super) fn routes() -> OpenApiRouter<Doors> {
         .routes(routes!(pause))
         .routes(routes!(resume))
         .routes(routes!(set_timeout))
+        .routes(routes!(stats))
+        .routes(routes!(snapshot))
+        .routes(routes!(fork))
 }
 
 /// Whether to wait, for what, and how long.
@@ -131,18 +137,18 @@ async fn list(
 
 /// Shows a sandbox. One that ended is shown as its tombstone.
 #[utoipa::path(get, path = "/sandboxes/{id}", operation_id = "get_sandbox", tag = "sandboxes", params(("id" = SandboxId, Path)),
-    responses((status = 200, description = "The sandbox.", body = SandboxView),
+    responses((status = 200, description = "The sandbox.", body = SandboxDetail),
         (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
 async fn get(
     State(doors): State<Doors>,
     Asker(grant): Asker,
     Name(id): Name<SandboxId>,
-) -> Result<axum::Json<Arc<SandboxView>>, Problem> {
-    Ok(axum::Json(doors.control.sandboxes().get(&grant, &id).await?))
+) -> Result<axum::Json<SandboxDetail>, Problem> {
+    Ok(axum::Json(doors.control.sandboxes().detail(&grant, &id).await?))
 }
 
-/// Asks for a sandbox to be paused.
-#[utoipa::path(post, path = "/sandboxes/{id}/pause", operation_id = "pause_sandbox", tag = "sandboxes", params(("id" = SandboxId, Path), Wait),
+/// Asks for a sandbox to be paused. One that is paused may be asked to sleep deeper.
+#[utoipa::path(post, path = "/sandboxes/{id}/pause", operation_id = "pause_sandbox", tag = "sandboxes", params(("id" = SandboxId, Path), Wait), request_body(content = Option<NewPause>),
     responses((status = 200, description = "It was asked for.", body = SandboxView),
         (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
 async fn pause(
@@ -150,8 +156,9 @@ async fn pause(
     Asker(grant): Asker,
     Name(id): Name<SandboxId>,
     Query(wait): Query<Wait>,
+    OptionalJson(new): OptionalJson<NewPause>,
 ) -> Result<Response, Problem> {
-    let view = doors.control.sandboxes().pause(&grant, &id).await?;
+    let view = doors.control.sandboxes().pause(&grant, &id, new.depth.unwrap_or_default()).await?;
     wait.show(&doors, &grant, view).await
 }
 
@@ -180,6 +187,55 @@ async fn set_timeout(
     Json(new): Json<NewTimeout>,
 ) -> Result<axum::Json<Arc<SandboxView>>, Problem> {
     Ok(axum::Json(doors.control.sandboxes().set_timeout(&grant, &id, new.timeout_s).await?))
+}
+
+/// Shows what a sandbox uses, and what goes on in it.
+#[utoipa::path(get, path = "/sandboxes/{id}/stats", operation_id = "get_sandbox_stats", tag = "sandboxes", params(("id" = SandboxId, Path)),
+    responses((status = 200, description = "What it uses now.", body = StatsView),
+        (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
+async fn stats(
+    State(doors): State<Doors>,
+    Asker(grant): Asker,
+    Name(id): Name<SandboxId>,
+) -> Result<axum::Json<StatsView>, Problem> {
+    Ok(axum::Json(doors.control.sandboxes().stats(&grant, &id).await?))
+}
+
+/// Keeps a sandbox as it is now, as a template that others start from. It goes on undisturbed.
+#[utoipa::path(post, path = "/sandboxes/{id}/snapshot", operation_id = "snapshot_sandbox", tag = "sandboxes", params(("id" = SandboxId, Path)), request_body(content = Option<NewSnapshot>),
+    responses((status = 201, description = "The template.", body = TemplateView),
+        (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
+async fn snapshot(
+    State(doors): State<Doors>,
+    Asker(grant): Asker,
+    Name(id): Name<SandboxId>,
+    OptionalJson(new): OptionalJson<NewSnapshot>,
+) -> Result<Created<TemplateView>, Problem> {
+    let template = doors.control.sandboxes().snapshot(&grant, &id, new).await?;
+    let place = super::templates::place(&template.name);
+    Ok(Created { place, body: template, repeated: false, waited: Waited::NotAsked })
+}
+
+/// Makes copies of a sandbox as it is now.
+#[utoipa::path(post, path = "/sandboxes/{id}/fork", operation_id = "fork_sandbox", tag = "sandboxes", params(("id" = SandboxId, Path), Wait), request_body(content = Option<NewFork>),
+    responses((status = 201, description = "The copies.", body = Page<SandboxView>),
+        (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
+async fn fork(
+    State(doors): State<Doors>,
+    Asker(grant): Asker,
+    Name(id): Name<SandboxId>,
+    Query(wait): Query<Wait>,
+    OptionalJson(new): OptionalJson<NewFork>,
+) -> Result<Created<Page<Arc<SandboxView>>>, Problem> {
+    let forks = doors.control.sandboxes().fork(&grant, &id, new).await?;
+    let (mut items, mut last) = (Vec::with_capacity(forks.len()), Waited::NotAsked);
+    for fork in forks {
+        let (view, waited) = wait.on(&doors, &grant, fork).await?;
+        last = last.worse(waited);
+        items.push(view);
+    }
+    let place = format!("/api/v1/sandboxes/{}", items.first().map_or(&id, |fork| &fork.id));
+    Ok(Created { place, body: Page { items, next: None }, repeated: false, waited: last })
 }
 
 /// Asks for a sandbox to end. Asking again is no mistake.

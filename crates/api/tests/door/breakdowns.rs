@@ -8,9 +8,9 @@ use std::sync::{
 use async_trait::async_trait;
 use carrel_model::{
     SandboxId,
-    sandbox::{Phase, Spec},
+    sandbox::{Depth, Phase, Spec, Usage},
 };
-use carrel_sandbox::{Fitness, Pausing, Provider, ProviderError, Reach, Sighting, providers::fake::Fake};
+use carrel_sandbox::{Endpoint, Fitness, Pausing, Provider, ProviderError, Reach, Sighting, providers::fake::Fake};
 use carrel_testkit::{House, Setup, TestDatabase, on_both_databases};
 use reqwest::Method;
 use serde_json::json;
@@ -72,6 +72,12 @@ impl Provider for Fragile {
         self.mood.step();
         self.fake.destroy(id).await
     }
+    async fn endpoint(&self, id: &SandboxId) -> Result<Endpoint, ProviderError> {
+        self.fake.endpoint(id).await
+    }
+    async fn usage(&self, id: &SandboxId) -> Result<Usage, ProviderError> {
+        self.fake.usage(id).await
+    }
     fn reach(&self) -> Reach {
         self.mood.panic_if(self.mood.reach.load(Ordering::SeqCst));
         self.fake.reach()
@@ -83,11 +89,11 @@ impl Provider for Fragile {
 
 #[async_trait]
 impl Pausing for Fragile {
-    async fn pause(&self, id: &SandboxId) -> Result<(), ProviderError> {
+    async fn pause(&self, id: &SandboxId, depth: Depth) -> Result<Depth, ProviderError> {
         self.mood.step();
-        self.fake.pause(id).await
+        self.fake.pause(id, depth).await
     }
-    async fn resume(&self, id: &SandboxId) -> Result<(), ProviderError> {
+    async fn resume(&self, id: &SandboxId) -> Result<Depth, ProviderError> {
         self.mood.step();
         self.fake.resume(id).await
     }

@@ -6,12 +6,17 @@ mod breakdowns;
 mod described;
 mod drain;
 mod events;
+mod execs;
+mod files;
 mod idempotency;
 mod keys;
 mod limits;
+mod ports;
 mod roles;
 mod sandboxes;
 mod sign_in;
+mod templates;
+mod terminal;
 
 use carrel_model::{audit::Outcome, public::AuditView, public::Cursor};
 use carrel_store::{AuditFilter, Filter};

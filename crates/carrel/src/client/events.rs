@@ -102,6 +102,11 @@ fn print(entry: &Entry) {
         Happening::Provider { provider } => {
             ("provider", format!("{}  breaker {:?}", provider.name, provider.breaker.state))
         }
+        Happening::Template { template } => {
+            let state = if template.removed { "removed" } else { template.phase.word() };
+            let note = template.note.as_deref().map(|note| format!("  {note}")).unwrap_or_default();
+            ("template", format!("{}  {state}{note}", template.name))
+        }
     };
     say::line(format_args!("{}  {}  {kind:<8}  {}", entry.cursor.0, entry.at, say::printable(&what)));
 }

@@ -1,9 +1,14 @@
 //! The command line as a client of the API, like any other.
 
 pub(crate) mod audit;
+mod copy;
 pub(crate) mod events;
+mod exec;
 pub(crate) mod key;
 pub(crate) mod sandbox;
+mod shell;
+pub(crate) mod template;
+mod watch;
 
 use std::time::Duration;
 
@@ -22,6 +27,7 @@ use crate::{
 };
 
 /// Talks to one server with one key.
+#[derive(Clone)]
 pub(crate) struct Client {
     http: reqwest::Client,
     url: String,
@@ -78,15 +84,28 @@ impl Client {
         if response.status().is_success() {
             return Ok(response);
         }
+        Err(self.refusal(response).await)
+    }
+
+    /// Sends, and expects to go on in another protocol.
+    pub(crate) async fn send_upgrade(&self, request: RequestBuilder) -> Result<reqwest::Upgraded, Failure> {
+        let response = request.send().await.map_err(|error| self.unreachable(&error))?;
+        if response.status() != reqwest::StatusCode::SWITCHING_PROTOCOLS {
+            return Err(self.refusal(response).await);
+        }
+        response.upgrade().await.map_err(|error| self.unreachable(&error))
+    }
+
+    async fn refusal(&self, response: Response) -> Failure {
         let status = response.status();
         match response.json::<Problem>().await {
             Ok(mut problem) => {
                 if problem.status == 401 {
                     problem.hint = Some("set CARREL_KEY, or use the data directory of the server with --data".into());
                 }
-                Err(problem.into())
+                problem.into()
             }
-            Err(_) => Err(Failure::new(format!("{} answered {status}", self.url)).hint("is that a Carrel server?")),
+            Err(_) => Failure::new(format!("{} answered {status}", self.url)).hint("is that a Carrel server?"),
         }
     }
 

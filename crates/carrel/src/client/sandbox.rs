@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use carrel_model::{
     AgentId, ProviderName, TaskId, TemplateName,
     number::Cpus,
-    public::{Happening, NewLimits, NewNetwork, NewSandbox, NewTimeout, SandboxPage, SandboxView},
-    sandbox::{DiskMb, EnvName, EnvValue, HostRule, Isolation, Lifetime, MemoryMb, Metadata, NetworkMode, Pids},
+    public::{Happening, NewLimits, NewNetwork, NewPause, NewSandbox, NewTimeout, SandboxDetail, SandboxPage, SandboxView},
+    sandbox::{Depth, DiskMb, EnvName, EnvValue, HostRule, Isolation, Lifetime, MemoryMb, Metadata, NetworkMode, Pids},
 };
 use clap::{Args, Subcommand};
 use reqwest::{Method, Response};
@@ -29,10 +29,24 @@ pub(crate) enum Verb {
         /// Its id, or the beginning of it
         id: String,
     },
-    /// Freeze a sandbox
-    Pause(Act),
-    /// Let a frozen sandbox work again
+    /// Run a command; its output, signals and exit code are passed through
+    Exec(super::exec::Args),
+    /// Open a terminal
+    Shell(super::shell::Args),
+    /// Copy files in and out; one side is ID:PATH, `-` is standard input or output
+    Cp(super::copy::Args),
+    /// Tell what happened to a sandbox
+    Logs(super::watch::Logs),
+    /// Show what a sandbox uses
+    Stats(super::watch::Stats),
+    /// Pause a sandbox
+    Pause(Pause),
+    /// Let a paused sandbox work again
     Resume(Act),
+    /// Make copies of a sandbox
+    Fork(super::watch::Fork),
+    /// Keep a sandbox as it is now, as a template
+    Snapshot(super::watch::Snapshot),
     /// Start a sandbox's lifetime anew
     Timeout {
         /// Its id, or the beginning of it
@@ -64,6 +78,17 @@ pub(crate) struct Wait {
 pub(crate) struct Act {
     /// Its id, or the beginning of it
     id: String,
+    #[command(flatten)]
+    wait: Wait,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Pause {
+    /// Its id, or the beginning of it
+    id: String,
+    /// How deep it shall sleep: frozen, paged_out, stored or files
+    #[arg(long, value_parser = word::<Depth>)]
+    depth: Option<Depth>,
     #[command(flatten)]
     wait: Wait,
 }
@@ -110,6 +135,12 @@ pub(crate) struct Create {
     /// Pause it, do not end it, when its lifetime has passed
     #[arg(long)]
     auto_pause: bool,
+    /// Bring it back by itself when somebody wants something inside
+    #[arg(long)]
+    auto_resume: bool,
+    /// Pause it when nothing was active for so many seconds
+    #[arg(long, value_name = "SECONDS")]
+    idle: Option<Lifetime>,
     /// Processors
     #[arg(long)]
     cpus: Option<Cpus>,
@@ -147,10 +178,30 @@ impl Verb {
             Verb::Ls(list) => list.run(client).await,
             Verb::Show { id } => {
                 let id = resolve(client, &id).await?;
-                show(client, &client.get(&format!("/sandboxes/{id}")).await?)
+                let detail: SandboxDetail = client.get(&format!("/sandboxes/{id}")).await?;
+                if client.json() {
+                    return say::json(&detail);
+                }
+                show(client, &detail.sandbox)?;
+                if !client.quiet() {
+                    for lack in &detail.fitness {
+                        say::line(format_args!("{:<10} {}", "lacks", say::printable(lack)));
+                    }
+                }
+                Ok(())
             }
-            Verb::Pause(act) => act.run(client, "pause", "paused").await,
-            Verb::Resume(act) => act.run(client, "resume", "ready").await,
+            Verb::Exec(args) => args.run(client).await,
+            Verb::Shell(args) => args.run(client).await,
+            Verb::Cp(args) => args.run(client).await,
+            Verb::Logs(args) => args.run(client).await,
+            Verb::Stats(args) => args.run(client).await,
+            Verb::Fork(args) => args.run(client).await,
+            Verb::Snapshot(args) => args.run(client).await,
+            Verb::Pause(Pause { id, depth, wait }) => {
+                let body = NewPause { depth };
+                (Act { id, wait }).run(client, "pause", "paused", Some(&body)).await
+            }
+            Verb::Resume(act) => act.run(client, "resume", "ready", None).await,
             Verb::Timeout { id, seconds } => {
                 let id = resolve(client, &id).await?;
                 let request = client.request(Method::POST, &format!("/sandboxes/{id}/timeout"))?;
@@ -186,18 +237,18 @@ async fn end(client: &Client, typed: &str, wait: &Wait) -> Result<String, Failur
 }
 
 impl Wait {
-    fn query(&self, usual: &str) -> Vec<(&'static str, String)> {
+    pub(super) fn query(&self, usual: &str) -> Vec<(&'static str, String)> {
         let Some(phase) = &self.wait else { return Vec::new() };
         let phase = phase.map_or(usual.to_owned(), PhaseArg::word);
         vec![("wait", phase), ("timeout", self.wait_timeout.to_string())]
     }
 
-    fn progress(&self, message: &str) -> indicatif::ProgressBar {
+    pub(super) fn progress(&self, message: &str) -> indicatif::ProgressBar {
         if self.wait.is_some() { say::progress(message) } else { indicatif::ProgressBar::hidden() }
     }
 
     /// A wait that did not end well is a failure, although the request was done.
-    fn check(&self, answer: &Response, id: &str) -> Result<(), Failure> {
+    pub(super) fn check(&self, answer: &Response, id: &str) -> Result<(), Failure> {
         match answer.headers().get("carrel-waited").and_then(|value| value.to_str().ok()) {
             Some("not-yet") => {
                 let sentence = format!("sandbox {id} is not there yet after {} s", self.wait_timeout);
@@ -235,9 +286,13 @@ impl Wait {
 }
 
 impl Act {
-    async fn run(self, client: &Client, verb: &str, usual: &str) -> Result<(), Failure> {
+    async fn run(self, client: &Client, verb: &str, usual: &str, body: Option<&NewPause>) -> Result<(), Failure> {
         let id = resolve(client, &self.id).await?;
         let request = client.request(Method::POST, &format!("/sandboxes/{id}/{verb}"))?.query(&self.wait.query(usual));
+        let request = match body {
+            Some(body) => request.json(body),
+            None => request,
+        };
         let waiting = self.wait.progress(&format!("waiting for {id} to be {usual}"));
         let answer = client.send(request).await?;
         waiting.finish_and_clear();
@@ -281,13 +336,15 @@ impl Create {
             metadata: (!metadata.is_empty()).then(|| Metadata::try_from(metadata).map_err(usage)).transpose()?,
             timeout_s: self.timeout,
             auto_pause: self.auto_pause.then_some(true),
+            auto_resume: self.auto_resume.then_some(true),
+            idle_s: self.idle,
             limits: (limits != NewLimits::default()).then_some(limits),
             network,
         })
     }
 }
 
-fn pairs(flag: &str, texts: &[String]) -> Result<BTreeMap<String, String>, Failure> {
+pub(super) fn pairs(flag: &str, texts: &[String]) -> Result<BTreeMap<String, String>, Failure> {
     let pair = |text: &String| match text.split_once('=') {
         Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
         None => Err(Failure::new(format!("{flag} {text}: expected NAME=VALUE")).exit(Exit::Usage)),
@@ -349,7 +406,7 @@ impl List {
     }
 }
 
-fn row(sandbox: &SandboxView) -> Vec<String> {
+pub(super) fn row(sandbox: &SandboxView) -> Vec<String> {
     let left = sandbox.expires_at.map(|end| span(end.duration_since(jiff::Timestamp::now()).as_secs()));
     vec![
         sandbox.id.to_string(),
@@ -379,6 +436,7 @@ fn show(client: &Client, sandbox: &SandboxView) -> Result<(), Failure> {
     field("id", sandbox.id.to_string());
     field("phase", sandbox.phase.word().to_owned());
     field("note", sandbox.note.clone().unwrap_or_default());
+    field("sleeps", sandbox.paused.map(|paused| paused.depth.word().to_owned()).unwrap_or_default());
     field("template", sandbox.template.to_string());
     field("provider", sandbox.provider.to_string());
     field(
@@ -410,7 +468,7 @@ fn show(client: &Client, sandbox: &SandboxView) -> Result<(), Failure> {
 }
 
 /// A whole id is taken as it is; else the one living sandbox that begins with it.
-async fn resolve(client: &Client, typed: &str) -> Result<String, Failure> {
+pub(super) async fn resolve(client: &Client, typed: &str) -> Result<String, Failure> {
     if typed.parse::<carrel_model::SandboxId>().is_ok() {
         return Ok(typed.to_owned());
     }

@@ -122,6 +122,9 @@ impl Listener {
             }
             Happening::Key { key } => (self.grant.covers(Action::KeyRead, Subject::Key(&key.id)), None, None),
             Happening::Provider { .. } => (self.grant.covers(Action::ProviderRead, Subject::House), None, None),
+            Happening::Template { template } => {
+                (self.grant.covers(Action::TemplateRead, Subject::Template(&template.name)), None, None)
+            }
         };
         covered.is_ok()
             && self.filter.sandbox.as_ref().is_none_or(|wanted| sandbox == Some(wanted))

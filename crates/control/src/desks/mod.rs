@@ -1,10 +1,16 @@
 //! The desks: one for each noun. Every verb takes a grant first.
 
 pub(crate) mod audit;
+pub(crate) mod copies;
 pub(crate) mod events;
+pub(crate) mod execs;
+pub(crate) mod files;
 pub(crate) mod keys;
+pub(crate) mod logs;
+pub(crate) mod ports;
 pub(crate) mod providers;
 pub(crate) mod sandboxes;
+pub(crate) mod templates;
 
 use carrel_model::Grant;
 use carrel_store::{Seen, Tx};

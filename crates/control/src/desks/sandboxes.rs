@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use carrel_model::{
     Action, AgentId, Authority, Grant, ProviderName, SandboxId, Subject, TaskId, TemplateName,
     audit::{AuditLine, Outcome},
-    public::{Happening, NewSandbox, SandboxPage, SandboxView},
-    sandbox::{AtEnd, Ended, Isolation, Lifetime, Phase, Sandbox, Spec, Want},
+    public::{Happening, NewSandbox, SandboxDetail, SandboxPage, SandboxView, StatsView},
+    sandbox::{AtEnd, Depth, Ended, Isolation, Lifetime, Manners, Phase, Sandbox, Spec, Want},
 };
 use carrel_sandbox::Reach;
 use carrel_store::{Filter, Leased, News, Tx};
@@ -72,10 +72,23 @@ impl SandboxesDesk<'_> {
         let name = new.provider.clone().unwrap_or_else(|| self.house.settings.defaults.provider.clone());
         let post = self.house.post(&name)?;
         let isolation = post.usual_isolation().unwrap_or(Isolation::None);
+        let manners = new.manners();
         let spec =
             new.into_spec(&self.house.settings.defaults, isolation).map_err(|fields| Error::Invalid { fields })?;
-        check_fit(&spec, post)?;
+        self.create_as(grant, Action::SandboxCreate, spec, manners, idempotency).await
+    }
 
+    /// Asks for a sandbox that is described whole.
+    pub(crate) async fn create_as(
+        &self,
+        grant: &Grant,
+        action: Action,
+        spec: Spec,
+        manners: Manners,
+        idempotency: Option<Idempotency>,
+    ) -> Result<Created, Error> {
+        let post = self.house.post(&spec.provider)?;
+        check_fit(&spec, &manners, post)?;
         let id = new_sandbox_id();
         let home = (post.provider.reach() == Reach::Node).then(|| self.house.settings.node.clone());
         // With a free slot the row is born in our keeper's hands; else any keeper claims it.
@@ -90,9 +103,9 @@ impl SandboxesDesk<'_> {
                     if let Some(seen) = see_request(tx, &grant, idempotency, id.as_str()).await? {
                         return Ok::<_, Error>(Err(seen));
                     }
-                    let sandbox = Sandbox::born(id, spec, grant.key.clone(), home, tx.now());
+                    let sandbox = Sandbox::born(id, spec, manners, grant.key.clone(), home, tx.now());
                     tx.insert_sandbox(&sandbox, held.as_ref()).await?;
-                    audit(tx, &grant, Action::SandboxCreate, &sandbox.id).await?;
+                    audit(tx, &grant, action, &sandbox.id).await?;
                     Ok(Ok(sandbox))
                 })
             });
@@ -121,6 +134,16 @@ impl SandboxesDesk<'_> {
         let subject = Subject::Sandbox { id: Some(&view.id), agent: view.agent_id.as_ref() };
         self.house.admit(grant, Action::SandboxRead, subject).await?;
         Ok(view)
+    }
+
+    /// Shows a sandbox with what only a look at it alone tells.
+    pub async fn detail(&self, grant: &Grant, id: &SandboxId) -> Result<SandboxDetail, Error> {
+        let sandbox = self.get(grant, id).await?;
+        let fitness = match sandbox.phase {
+            Phase::Ready | Phase::Paused => self.house.providers.get(&sandbox.provider).and_then(|post| post.fitness()),
+            _ => None,
+        };
+        Ok(SandboxDetail { sandbox, fitness: fitness.map(|fitness| fitness.missing).unwrap_or_default() })
     }
 
     /// A page of sandboxes, newest first: those that the grant covers.
@@ -153,11 +176,13 @@ impl SandboxesDesk<'_> {
         Ok(SandboxPage { items: sandboxes.iter().map(SandboxView::from).collect(), next, as_of })
     }
 
-    /// Asks for a sandbox to be frozen.
-    pub async fn pause(&self, grant: &Grant, id: &SandboxId) -> Result<Arc<SandboxView>, Error> {
+    /// Asks for a sandbox to be paused, so deep. One that is paused may be asked to sleep deeper.
+    pub async fn pause(&self, grant: &Grant, id: &SandboxId, depth: Depth) -> Result<Arc<SandboxView>, Error> {
         self.refuse_without_pausing(grant, id, Action::SandboxPause).await?;
-        self.want(grant, id, Action::SandboxPause, |sandbox, _| {
+        self.want(grant, id, Action::SandboxPause, move |sandbox, _| {
             sandbox.want = Want::Paused;
+            // It never comes up to sleep less deep.
+            sandbox.depth = if sandbox.phase == Phase::Paused { sandbox.depth.max(depth) } else { depth };
         })
         .await
     }
@@ -165,11 +190,29 @@ impl SandboxesDesk<'_> {
     /// Asks for a frozen sandbox to work again. Its lifetime starts anew.
     pub async fn resume(&self, grant: &Grant, id: &SandboxId) -> Result<Arc<SandboxView>, Error> {
         self.refuse_without_pausing(grant, id, Action::SandboxResume).await?;
-        self.want(grant, id, Action::SandboxResume, |sandbox, tx| {
-            sandbox.want = Want::Ready;
-            sandbox.extend(sandbox.spec.lifetime, tx.now());
-        })
-        .await
+        self.want(grant, id, Action::SandboxResume, |sandbox, tx| sandbox.wake(tx.now())).await
+    }
+
+    /// The same on behalf of somebody who was let into the sandbox and found it paused.
+    pub(crate) async fn wake(&self, grant: &Grant, id: &SandboxId) -> Result<Arc<SandboxView>, Error> {
+        self.change(grant, id, Action::SandboxResume, |sandbox, tx| sandbox.wake(tx.now())).await
+    }
+
+    /// What a sandbox uses, and what goes on in it.
+    pub async fn stats(&self, grant: &Grant, id: &SandboxId) -> Result<StatsView, Error> {
+        let view = self.look(id).await?;
+        let subject = Subject::Sandbox { id: Some(id), agent: view.agent_id.as_ref() };
+        self.house.admit(grant, Action::SandboxStats, subject).await?;
+        if !matches!(view.phase, Phase::Ready | Phase::Paused) {
+            return Err(Error::Conflict { why: format!("sandbox {id} is {}: it uses nothing", view.phase.word()) });
+        }
+        let post = self.house.post(&view.provider)?;
+        let usage = post.provider.usage(id).await.map_err(|error| Error::Unavailable {
+            why: format!("what sandbox {id} uses cannot be measured: {error}"),
+            source: None,
+        })?;
+        let (at, activity) = (self.house.store.now(), self.house.activities.of(id));
+        Ok(StatsView { sandbox_id: id.clone(), at, usage, limits: view.limits, activity })
     }
 
     /// Starts a sandbox's lifetime anew.
@@ -243,7 +286,7 @@ impl SandboxesDesk<'_> {
     }
 
     /// The sandbox as it now is, whoever asks.
-    async fn look(&self, id: &SandboxId) -> Result<Arc<SandboxView>, Error> {
+    pub(crate) async fn look(&self, id: &SandboxId) -> Result<Arc<SandboxView>, Error> {
         let journal = self.house.store.journal();
         let (held, since) = self.house.shelf.look(&journal, id);
         if let Some(view) = held.filter(|_| !journal.is_deaf()) {
@@ -278,6 +321,16 @@ impl SandboxesDesk<'_> {
         let view = self.look(id).await?;
         let subject = Subject::Sandbox { id: Some(id), agent: view.agent_id.as_ref() };
         self.house.admit(grant, action, subject).await?;
+        self.change(grant, id, action, edit).await
+    }
+
+    async fn change(
+        &self,
+        grant: &Grant,
+        id: &SandboxId,
+        action: Action,
+        edit: impl FnOnce(&mut Sandbox, &Tx) + Send + 'static,
+    ) -> Result<Arc<SandboxView>, Error> {
         let (id, grant) = (id.clone(), grant.clone());
         let change = self.house.store.change(move |tx| {
             Box::pin(async move {
@@ -300,7 +353,10 @@ impl SandboxesDesk<'_> {
 }
 
 /// Refuses what the provider said it does not offer.
-fn check_fit(spec: &Spec, post: &Post) -> Result<(), Error> {
+fn check_fit(spec: &Spec, manners: &Manners, post: &Post) -> Result<(), Error> {
+    if manners.idle.is_some() && post.provider.pausing().is_none() {
+        return Err(Error::field("idle_s", format!("the provider `{}` cannot pause sandboxes", post.name)));
+    }
     let Some(fitness) = post.fitness() else { return Ok(()) };
     if !fitness.isolation.contains(&spec.isolation) {
         let offered: Vec<_> = fitness.isolation.iter().filter_map(|level| serde_json::to_string(level).ok()).collect();

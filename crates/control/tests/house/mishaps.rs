@@ -9,10 +9,10 @@ use async_trait::async_trait;
 use carrel_model::{
     SandboxId,
     public::{BreakerState, Happening, NewSandbox, Readiness},
-    sandbox::{Phase, Spec},
+    sandbox::{Phase, Spec, Usage},
 };
 use carrel_sandbox::{
-    Fitness, Pausing, Provider, ProviderError, Reach, Sighting,
+    Endpoint, Fitness, Pausing, Provider, ProviderError, Reach, Sighting,
     providers::fake::{Fake, Weather},
 };
 use carrel_store::News;
@@ -47,6 +47,12 @@ impl Provider for Panicking {
     }
     async fn destroy(&self, id: &SandboxId) -> Result<(), ProviderError> {
         self.fake.destroy(id).await
+    }
+    async fn endpoint(&self, id: &SandboxId) -> Result<Endpoint, ProviderError> {
+        self.fake.endpoint(id).await
+    }
+    async fn usage(&self, id: &SandboxId) -> Result<Usage, ProviderError> {
+        self.fake.usage(id).await
     }
     fn reach(&self) -> Reach {
         self.fake.reach()

@@ -10,9 +10,9 @@ use async_trait::async_trait;
 use carrel_model::{
     SandboxId,
     public::{Cursor, NewSandbox},
-    sandbox::{Phase, Spec},
+    sandbox::{Depth, Phase, Spec, Usage},
 };
-use carrel_sandbox::{Fitness, Pausing, Provider, ProviderError, Reach, Sighting, providers::fake::Fake};
+use carrel_sandbox::{Endpoint, Fitness, Pausing, Provider, ProviderError, Reach, Sighting, providers::fake::Fake};
 use carrel_testkit::{House, Setup, TestDatabase};
 
 /// Notices when two nodes act on one sandbox at once.
@@ -65,6 +65,12 @@ impl Provider for Watched {
     async fn destroy(&self, id: &SandboxId) -> Result<(), ProviderError> {
         self.act(id, self.fake.destroy(id)).await
     }
+    async fn endpoint(&self, id: &SandboxId) -> Result<Endpoint, ProviderError> {
+        self.fake.endpoint(id).await
+    }
+    async fn usage(&self, id: &SandboxId) -> Result<Usage, ProviderError> {
+        self.fake.usage(id).await
+    }
     fn reach(&self) -> Reach {
         self.fake.reach()
     }
@@ -75,15 +81,15 @@ impl Provider for Watched {
 
 #[async_trait]
 impl Pausing for Watched {
-    async fn pause(&self, id: &SandboxId) -> Result<(), ProviderError> {
+    async fn pause(&self, id: &SandboxId, depth: Depth) -> Result<Depth, ProviderError> {
         let pause = async {
-            Pausing::pause(&*self.fake, id).await?;
+            let reached = Pausing::pause(&*self.fake, id, depth).await?;
             tokio::time::sleep(self.pause_lasts).await;
-            Ok(())
+            Ok(reached)
         };
         self.act(id, pause).await
     }
-    async fn resume(&self, id: &SandboxId) -> Result<(), ProviderError> {
+    async fn resume(&self, id: &SandboxId) -> Result<Depth, ProviderError> {
         self.act(id, Pausing::resume(&*self.fake, id)).await
     }
 }

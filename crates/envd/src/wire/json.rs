@@ -15,8 +15,7 @@ pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 /// Bytes are standard base64; the URL-safe alphabet and missing padding are understood.
 pub(super) mod base64_bytes {
     use base64::{
-        Engine,
-        alphabet,
+        Engine, alphabet,
         engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig, general_purpose::STANDARD},
     };
     use bytes::Bytes;

@@ -14,8 +14,8 @@ mod envelope;
 pub mod filesystem;
 mod json;
 pub mod process;
-mod signature;
 pub mod signals;
+mod signature;
 mod text;
 mod time;
 
@@ -72,5 +72,5 @@ impl Codec {
 }
 
 /// A message without fields.
-#[derive(Clone, PartialEq, prost::Message, Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, prost::Message, Serialize, serde::Deserialize)]
 pub struct Empty {}

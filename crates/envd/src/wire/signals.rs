@@ -70,6 +70,13 @@ pub fn story(number: i32) -> String {
     words.to_owned()
 }
 
+/// The signal that a story tells of.
+pub fn of_story(words: &str) -> Option<i32> {
+    let words = words.strip_suffix(" (core dumped)").unwrap_or(words);
+    let number = words.strip_prefix("signal ").and_then(|number| number.parse().ok());
+    number.or_else(|| (1..16).find(|number| story(*number) == words))
+}
+
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Either {

@@ -60,7 +60,7 @@ pub(super) fn names(folder: impl AsFd) -> io::Result<Vec<(CString, FileType)>> {
             names.push((entry.file_name().to_owned(), entry.file_type()));
         }
     }
-    names.sort();
+    names.sort_by(|one, other| one.0.cmp(&other.0));
     Ok(names)
 }
 
@@ -164,7 +164,7 @@ mod tests {
 
         // Deeper than a path can be long, as only a program that walks by descriptors makes it.
         let mut folder = open_root(&doomed).unwrap();
-        for _ in 0..3000 {
+        for _ in 0..1000 {
             rustix::fs::mkdirat(&folder, c"deep", Mode::RWXU).unwrap();
             rustix::fs::symlinkat("/", &folder, c"root").unwrap();
             folder = open_entry(&folder, c"deep", OFlags::RDONLY | OFlags::DIRECTORY).unwrap();

@@ -38,12 +38,7 @@ pub(super) struct Reading {
 /// Reads a whole folder.
 pub(super) fn read(folder: &Path) -> io::Result<Reading> {
     let root = open_root(folder)?;
-    let mut walk = Walk {
-        hash: Sha256::new(),
-        bytes: 0,
-        shared: HashMap::new(),
-        buffer: vec![0; 128 * 1024],
-    };
+    let mut walk = Walk { hash: Sha256::new(), bytes: 0, shared: HashMap::new(), buffer: vec![0; 128 * 1024] };
     walk.hash.update(b"carrel layer 1\n");
     let stat = rustix::fs::fstat(&root)?;
     walk.tell(b"", b'd', &stat);
@@ -85,10 +80,7 @@ struct Walk {
 impl Walk {
     fn folder(&mut self, folder: &OwnedFd, depth: usize) -> io::Result<()> {
         if depth > DEEPEST {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                format!("folders lie more than {DEEPEST} deep"),
-            ));
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("folders lie more than {DEEPEST} deep")));
         }
         for (name, _) in names(folder)? {
             self.entry(folder, &name, depth)?;

@@ -8,6 +8,8 @@
 //! Whoever runs Carrel as a plain user owns the layers: then nothing is given to other owners, and overlayfs finds its
 //! marks in `user.overlay.*` instead of `trusted.overlay.*`.
 
+mod account;
+mod arriving;
 mod beneath;
 mod debian;
 mod digest;
@@ -15,8 +17,10 @@ mod error;
 mod host;
 mod image;
 mod layer;
+mod meter;
 pub mod recipe;
 mod shelves;
+mod tree;
 mod unpack;
 
 pub use debian::{DEBIAN_PACKAGES, make_debian};

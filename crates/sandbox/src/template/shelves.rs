@@ -287,7 +287,8 @@ impl Shelves {
                 lock => lock?,
             };
             if lock.try_lock().is_ok() {
-                erase(&path)?;
+                // What resists (something is mounted there) stays for the next time; it is in nobody's way.
+                let _ = erase(&path);
             }
         }
         Ok(())
@@ -346,7 +347,10 @@ fn read_template(path: &Path) -> io::Result<Option<Template>> {
         text => text?,
     };
     serde_json::from_slice(&text).map(Some).map_err(|error| {
-        io::Error::new(io::ErrorKind::InvalidData, format!("the template in {} cannot be read: {error}", path.display()))
+        io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("the template in {} cannot be read: {error}", path.display()),
+        )
     })
 }
 

@@ -259,7 +259,7 @@ pub(crate) fn a_spec() -> Spec {
 
 /// A sandbox that was just asked for, and so is due.
 pub(crate) fn a_sandbox(now: Timestamp) -> Sandbox {
-    Sandbox::born(SandboxId::from_random(random()), a_spec(), a_key_id(), None, now)
+    Sandbox::born(SandboxId::from_random(random()), a_spec(), Default::default(), a_key_id(), None, now)
 }
 
 /// Writes a sandbox into the store.

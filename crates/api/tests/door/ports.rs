@@ -1,0 +1,113 @@
+//! Ports of a sandbox, through the door: HTTP and WebSockets, by path and by host.
+
+use axum::{
+    Router,
+    extract::{WebSocketUpgrade, ws::Message},
+    http::HeaderMap,
+    response::IntoResponse,
+    routing::{any, get},
+};
+use carrel_testkit::{House, on_both_databases};
+use futures::{SinkExt, StreamExt};
+use reqwest::Method;
+use tokio_tungstenite::{WebSocketStream, tungstenite};
+
+use crate::refused;
+
+/// Something that listens, as a program inside would: a bare sandbox shares the host's ports.
+async fn listening() -> u16 {
+    let echo = |method: axum::http::Method, uri: axum::http::Uri, headers: HeaderMap, body: String| async move {
+        let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or("-").to_owned();
+        let seen = format!("{method} {uri} host={} key={} auth={} cookie={} {body}", header("host"), header("x-api-key"), header("authorization"), header("cookie"));
+        ([("x-inside", "yes"), ("set-cookie", "carrel_visit_test=stolen"), ("clear-site-data", "*")], seen)
+    };
+    let socket = |upgrade: WebSocketUpgrade| async {
+        upgrade.on_upgrade(|mut socket| async move {
+            while let Some(Ok(message)) = socket.next().await {
+                if let Message::Text(text) = message
+                    && socket.send(Message::Text(format!("echo {text}").into())).await.is_err()
+                {
+                    return;
+                }
+            }
+        })
+    };
+    let app = Router::new()
+        .route("/socket", get(socket))
+        .route("/away", get(|| async { ([("location", "/there")], axum::http::StatusCode::FOUND) }))
+        .route("/bare", get(|| async { axum::http::StatusCode::NOT_FOUND.into_response() }))
+        .fallback(any(echo));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+    port
+}
+
+on_both_databases! {
+    async fn a_request_reaches_what_listens_inside_and_our_secrets_stay_outside(database: TestDatabase) {
+        let (house, _bare) = House::bare(&database).await;
+        let sandbox = house.ready_sandbox().await;
+        let port = listening().await;
+        let path = format!("/api/v1/sandboxes/{}/ports/{port}", sandbox.id);
+        let request = house.request(Method::POST, &format!("{path}/a/b?c=d")).header("cookie", "mine=1; carrel_visit_test=secret").body("hello");
+        let response = request.send().await.unwrap();
+        assert_eq!((response.status().as_u16(), &response.headers()["x-inside"]), (200, &"yes".parse().unwrap()));
+        // What comes from our origin must not act as our page.
+        let policy: Vec<_> = response.headers().get_all("content-security-policy").iter().map(|value| value.to_str().unwrap().to_owned()).collect();
+        assert!(policy.iter().any(|policy| policy.starts_with("sandbox ")), "{policy:?}");
+        assert!(!response.headers().contains_key("set-cookie") && !response.headers().contains_key("clear-site-data"));
+        assert_eq!(response.text().await.unwrap(), format!("POST /a/b?c=d host=localhost:{port} key=- auth=- cookie=mine=1 hello"));
+        let response = house.request(Method::GET, &path).header("x-api-key", "their-own").send().await.unwrap();
+        assert!(response.text().await.unwrap().contains("GET / host=") , "the root, also without a slash");
+        let response = house.request(Method::GET, &format!("{path}/bare")).send().await.unwrap();
+        assert_eq!((response.status().as_u16(), response.text().await.unwrap()), (404, String::new()), "its own 404");
+
+        let (_, stats) = house.ask(house.request(Method::GET, &format!("/api/v1/sandboxes/{}/stats", sandbox.id))).await;
+        assert!(stats["activity"]["last_active_at"].is_string());
+        let problem = refused(502, house.request(Method::GET, &format!("/api/v1/sandboxes/{}/ports/1/", sandbox.id))).await;
+        assert!(problem["detail"].as_str().unwrap().contains("port 1"), "{problem}");
+        refused(404, house.request(Method::GET, &format!("/api/v1/sandboxes/{}/ports/0/", sandbox.id))).await;
+        refused(401, house.bare_request(Method::GET, &format!("{path}/"))).await;
+        house.close().await;
+        database.drop().await;
+    }
+
+    async fn a_host_name_says_where_a_request_goes(database: TestDatabase) {
+        let (house, _bare) = House::bare(&database).await;
+        let sandbox = house.ready_sandbox().await;
+        let port = listening().await;
+        let host = format!("{port}-{}.sandboxes.example", sandbox.id);
+        let response = house.request(Method::GET, "/api/v1/me").header("host", &host).send().await.unwrap();
+        assert!(!response.headers().contains_key("content-security-policy"), "it has an origin of its own");
+        assert!(response.text().await.unwrap().starts_with(&format!("GET /api/v1/me host=localhost:{port}")), "not our own route");
+        refused(401, house.bare_request(Method::GET, "/").header("host", &host)).await;
+        let ours = house.request(Method::GET, "/api/v1/me").header("host", "sandboxes.example").send().await.unwrap();
+        assert_eq!(ours.status(), 200);
+        house.close().await;
+        database.drop().await;
+    }
+
+    async fn a_websocket_goes_all_the_way(database: TestDatabase) {
+        let (house, _bare) = House::bare(&database).await;
+        let sandbox = house.ready_sandbox().await;
+        let port = listening().await;
+        let path = format!("/api/v1/sandboxes/{}/ports/{port}/socket", sandbox.id);
+        let request = house
+            .request(Method::GET, &path)
+            .header("connection", "Upgrade")
+            .header("upgrade", "websocket")
+            .header("sec-websocket-version", "13")
+            .header("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==");
+        let response = request.send().await.unwrap();
+        assert_eq!(response.status(), 101);
+        let line = response.upgrade().await.unwrap();
+        let mut socket = WebSocketStream::from_raw_socket(line, tungstenite::protocol::Role::Client, None).await;
+        for text in ["one", "two"] {
+            socket.send(tungstenite::Message::text(text)).await.unwrap();
+            assert_eq!(socket.next().await.unwrap().unwrap().into_text().unwrap(), format!("echo {text}"));
+        }
+        drop(socket);
+        house.close().await;
+        database.drop().await;
+    }
+}

@@ -1,0 +1,161 @@
+//! Copies of sandboxes: snapshots, which are templates, and forks, which are sandboxes made from one.
+
+use std::sync::Arc;
+
+use carrel_model::{
+    Action, Grant, SandboxId, Subject, TemplateName,
+    public::{NewFork, NewSnapshot, SandboxView, TemplateView},
+    sandbox::{Phase, Sandbox},
+    template::{SNAPSHOT, Template, TemplatePhase},
+};
+use carrel_sandbox::ProviderError;
+
+use crate::{
+    Error, SandboxesDesk,
+    desks::templates::{fail, finish},
+    house::House,
+    registry::Post,
+    secret::{new_exec_id, new_life},
+};
+
+impl SandboxesDesk<'_> {
+    /// Keeps a sandbox as it is now, as a template that others start from. It goes on undisturbed.
+    pub async fn snapshot(&self, grant: &Grant, id: &SandboxId, new: NewSnapshot) -> Result<TemplateView, Error> {
+        let (sandbox, post) = self.copied(grant, id, Action::SandboxSnapshot).await?;
+        let name = match &new.name {
+            Some(name) if name.as_str().starts_with(SNAPSHOT) => name.clone(),
+            Some(name) => snapshot_name(name.as_str())?,
+            None => snapshot_name(&format!("{id}-{}", new_life()))?,
+        };
+        let (house, grant) = (Arc::clone(self.house), grant.clone());
+        let memory = new.memory == Some(true);
+        // In a task of its own: a caller that goes away must not leave half a snapshot that nobody finishes.
+        let kept = self.house.tasks().spawn(async move { keep(&house, &grant, &post, &sandbox, name, memory).await });
+        let kept = kept.await.map_err(|ended| Error::Internal(Box::new(ended)))??;
+        Ok(TemplateView::from(&kept))
+    }
+
+    /// Makes copies of a sandbox, as it is now. Each is born `requested`, like any other.
+    pub async fn fork(&self, grant: &Grant, id: &SandboxId, new: NewFork) -> Result<Vec<Arc<SandboxView>>, Error> {
+        let (sandbox, post) = self.copied(grant, id, Action::SandboxFork).await?;
+        let count = new.count.map_or(1, |count| count.get());
+        let name = snapshot_name(&format!("fork-{id}-{}", new_life()))?;
+        let (house, grant, memory) = (Arc::clone(self.house), grant.clone(), new.memory == Some(true));
+        let forked = self.house.tasks().spawn(async move {
+            keep(&house, &grant, &post, &sandbox, name.clone(), memory).await?;
+            let desk = SandboxesDesk { house: &house };
+            let mut forks = Vec::new();
+            for _ in 0..count {
+                let mut spec = sandbox.spec.clone();
+                spec.template = name.clone();
+                match desk.create_as(&grant, Action::SandboxFork, spec, sandbox.manners, None).await {
+                    Ok(created) => forks.push(created.sandbox),
+                    Err(error) if forks.is_empty() => return Err(error),
+                    Err(error) => {
+                        tracing::warn!(error = &error as &dyn std::error::Error, "fewer forks than asked for");
+                        break;
+                    }
+                }
+            }
+            forget_when_used(&house, post, name, forks.clone());
+            Ok(forks)
+        });
+        forked.await.map_err(|ended| Error::Internal(Box::new(ended)))?
+    }
+
+    async fn copied(&self, grant: &Grant, id: &SandboxId, action: Action) -> Result<(Sandbox, Arc<Post>), Error> {
+        let view = self.look(id).await?;
+        let subject = Subject::Sandbox { id: Some(id), agent: view.agent_id.as_ref() };
+        self.house.admit(grant, action, subject).await?;
+        if !matches!(view.phase, Phase::Ready | Phase::Paused) {
+            return Err(Error::Conflict { why: format!("sandbox {id} is {}: there is nothing to copy", view.phase.word()) });
+        }
+        let post = Arc::clone(self.house.post(&view.provider)?);
+        if post.provider.forking().is_none() {
+            return Err(Error::Conflict { why: format!("the provider `{}` cannot copy sandboxes", post.name) });
+        }
+        let sandbox = self.house.store.sandboxes().find(id).await?.ok_or_else(|| Error::no_sandbox(id))?;
+        Ok((sandbox, post))
+    }
+}
+
+fn snapshot_name(name: &str) -> Result<TemplateName, Error> {
+    format!("{SNAPSHOT}{name}").parse().map_err(|malformed: carrel_model::Malformed| Error::field("name", malformed.rule))
+}
+
+/// Has the provider keep a snapshot, and remembers it.
+async fn keep(
+    house: &Arc<House>,
+    grant: &Grant,
+    post: &Post,
+    sandbox: &Sandbox,
+    name: TemplateName,
+    memory: bool,
+) -> Result<Template, Error> {
+    let now = house.store.now();
+    let mut template = Template {
+        name: name.clone(),
+        provider: post.name.clone(),
+        phase: TemplatePhase::Building,
+        source: serde_json::json!({"from": "sandbox", "sandbox_id": sandbox.id, "memory": memory}),
+        origin: None,
+        bytes: None,
+        layers: None,
+        memory: false,
+        note: None,
+        log: new_exec_id(),
+        created_by: grant.key.clone(),
+        node: house.settings.node.clone(),
+        created_at: now,
+        updated_at: now,
+        ready_at: None,
+        revision: 0,
+    };
+    let line = house.audited(grant, Action::SandboxSnapshot, &sandbox.id, Some(format!("kept as {name}")));
+    template = house
+        .store
+        .change(move |tx| {
+            Box::pin(async move {
+                if tx.lock_template(&template.name).await?.is_some() {
+                    return Err(Error::Conflict { why: format!("there is a template `{}` already", template.name) });
+                }
+                tx.put_template(&mut template).await?;
+                tx.audit(&line).await?;
+                Ok(template)
+            })
+        })
+        .await?;
+    let why = || ProviderError::Unfit { why: "it cannot copy sandboxes".into() };
+    let made = match post.provider.forking().ok_or_else(why) {
+        Ok(forking) => forking.snapshot(&sandbox.id, &name, memory).await,
+        Err(error) => Err(error),
+    };
+    match made {
+        Ok(made) => finish(house, post, template, made).await,
+        Err(error) => {
+            let why = format!("sandbox {} could not be copied: {error}", sandbox.id);
+            fail(house, template, why.clone()).await?;
+            Err(match error {
+                ProviderError::Unavailable { .. } => Error::Unavailable { why, source: None },
+                ProviderError::Unfit { .. } | ProviderError::Lost => Error::Conflict { why },
+            })
+        }
+    }
+}
+
+/// The snapshot behind forks is nobody's template: it goes when each of them stands on its own layers.
+fn forget_when_used(house: &Arc<House>, post: Arc<Post>, name: TemplateName, forks: Vec<Arc<SandboxView>>) {
+    let tasks = house.tasks().clone();
+    let (house, stop) = (Arc::clone(house), house.stop().clone());
+    tasks.spawn(stop.run_until_cancelled_owned(async move {
+        for fork in forks {
+            if let Err(error) = house.until_ready(&fork.id).await {
+                tracing::warn!(error = &error as &dyn std::error::Error, "the snapshot behind a fork stays");
+                return;
+            }
+        }
+        if let Err(error) = super::templates::forget(&house, &post, &name).await {
+            tracing::warn!(error = &error as &dyn std::error::Error, template = %name, "the snapshot behind a fork stays");
+        }
+    }));
+}

@@ -1,0 +1,61 @@
+//! The ports desk: a raw line to what listens inside a sandbox.
+
+use std::{
+    io,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use carrel_envd::{EnvdError, Line};
+use carrel_model::{Action, Grant, SandboxId};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::{
+    Error,
+    house::House,
+    inside::activity::{Busy, Doing},
+};
+
+/// Opens lines to ports.
+pub struct PortsDesk<'h> {
+    pub(crate) house: &'h Arc<House>,
+}
+
+/// A line to a port. Its sandbox counts as active while it is open.
+pub struct PortLine {
+    line: Box<dyn Line>,
+    _busy: Busy,
+}
+
+impl PortsDesk<'_> {
+    /// Opens a line to a port that something inside listens on.
+    pub async fn open(&self, grant: &Grant, id: &SandboxId, port: u16) -> Result<PortLine, Error> {
+        let inside = self.house.enter(grant, id, Action::SandboxPort).await?;
+        match inside.envd.port(port).await {
+            Ok(line) => Ok(PortLine { line, _busy: Busy::new(self.house, &inside.view, Doing::Port) }),
+            Err(EnvdError::NotFound(_)) => {
+                Err(Error::Inside { why: format!("nothing listens on port {port} in sandbox {id}") })
+            }
+            Err(error) => Err(self.house.understand(id, "port", error)),
+        }
+    }
+}
+
+impl AsyncRead for PortLine {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.line).poll_read(cx, buf)
+    }
+}
+
+impl AsyncWrite for PortLine {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.line).poll_write(cx, bytes)
+    }
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.line).poll_flush(cx)
+    }
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.line).poll_shutdown(cx)
+    }
+}

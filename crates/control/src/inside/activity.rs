@@ -1,0 +1,142 @@
+//! What goes on in each sandbox, as far as this node has part in it, and how that keeps it from counting as idle.
+//!
+//! A row says when its sandbox is idle. Whatever happens inside moves that moment on, at most twice in the time that the
+//! sandbox is given; what lasts longer keeps moving it until it ends.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use carrel_model::{
+    SandboxId, Timestamp,
+    public::{Activity, SandboxView},
+};
+use jiff::SignedDuration;
+use tokio::task::AbortHandle;
+
+use crate::{Error, house::House};
+
+/// What somebody does in a sandbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Doing {
+    Exec,
+    Terminal,
+    Port,
+}
+
+#[derive(Default)]
+pub(crate) struct Activities {
+    held: Mutex<HashMap<SandboxId, Held>>,
+}
+
+#[derive(Default, Clone, Copy)]
+struct Held {
+    shown: Activity,
+    /// When the row was last moved on.
+    stirred_at: Option<Timestamp>,
+}
+
+/// Something that goes on; it ends when this is dropped.
+pub(crate) struct Busy {
+    house: Arc<House>,
+    view: Arc<SandboxView>,
+    doing: Doing,
+    stirring: Option<AbortHandle>,
+}
+
+impl Activities {
+    /// How things stand in a sandbox.
+    pub(crate) fn of(&self, id: &SandboxId) -> Activity {
+        self.held().get(id).map(|held| held.shown).unwrap_or_default()
+    }
+
+    /// Something happened in a sandbox.
+    pub(crate) fn touch(&self, house: &Arc<House>, view: &SandboxView) {
+        let now = house.store.now();
+        let mut all = self.held();
+        let held = all.entry(view.id.clone()).or_default();
+        held.shown.last_active_at = Some(now);
+        let Some(idle_s) = view.idle_s else { return };
+        // Often enough that it cannot run out, and no more.
+        let rest = SignedDuration::from_millis(i64::try_from(idle_s * 500).unwrap_or(i64::MAX));
+        if held.stirred_at.is_some_and(|at| now.duration_since(at) < rest) {
+            return;
+        }
+        held.stirred_at = Some(now);
+        drop(all);
+        let (house, id) = (Arc::clone(house), view.id.clone());
+        tokio::spawn(async move {
+            if let Err(error) = stir(&house, &id).await {
+                tracing::warn!(sandbox = %id, error = &error as &dyn std::error::Error, "activity was not noted");
+            }
+        });
+    }
+
+    /// Forgets a sandbox that ended.
+    pub(crate) fn forget(&self, id: &SandboxId) {
+        self.held().remove(id);
+    }
+
+    fn held(&self) -> std::sync::MutexGuard<'_, HashMap<SandboxId, Held>> {
+        self.held.lock().expect("nobody panics while holding the list")
+    }
+}
+
+impl Busy {
+    /// Begins something.
+    pub(crate) fn new(house: &Arc<House>, view: &Arc<SandboxView>, doing: Doing) -> Busy {
+        let mut busy = Busy { house: Arc::clone(house), view: Arc::clone(view), doing, stirring: None };
+        busy.count(1);
+        house.activities.touch(house, view);
+        if let Some(idle_s) = view.idle_s {
+            let (house, view) = (Arc::clone(house), Arc::clone(view));
+            let again = Duration::from_millis(idle_s * 500);
+            let stirring = tokio::spawn(async move {
+                loop {
+                    tokio::time::sleep(again).await;
+                    house.activities.touch(&house, &view);
+                }
+            });
+            busy.stirring = Some(stirring.abort_handle());
+        }
+        busy
+    }
+
+    fn count(&self, by: i32) {
+        let mut all = self.house.activities.held();
+        let shown = &mut all.entry(self.view.id.clone()).or_default().shown;
+        let count = match self.doing {
+            Doing::Exec => &mut shown.execs,
+            Doing::Terminal => &mut shown.terminals,
+            Doing::Port => &mut shown.ports,
+        };
+        *count = count.saturating_add_signed(by);
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        if let Some(stirring) = &self.stirring {
+            stirring.abort();
+        }
+        self.count(-1);
+        self.house.activities.touch(&self.house, &self.view);
+    }
+}
+
+async fn stir(house: &House, id: &SandboxId) -> Result<(), Error> {
+    let id = id.clone();
+    let stirred = house.store.change(move |tx| {
+        Box::pin(async move {
+            if let Some((mut sandbox, _)) = tx.lock_sandbox(&id).await?
+                && !sandbox.phase.is_over()
+            {
+                tx.stir_sandbox(&mut sandbox).await?;
+            }
+            Ok::<_, Error>(())
+        })
+    });
+    stirred.await
+}

@@ -1,0 +1,65 @@
+//! The client: everything the host asks of an envd, over whatever line leads to it.
+
+mod ask;
+mod error;
+mod files;
+mod filesystem;
+mod host;
+mod line;
+mod process;
+mod words;
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+use secrecy::SecretString;
+
+pub use error::EnvdError;
+pub use line::{Dial, Line};
+pub use words::{
+    Content, Download, Ended, Entry, EntryKind, Event, Events, Init, Metrics, Process, Selector, Size, Start,
+    WatchEvent, WatchEvents, WatchKind,
+};
+
+use line::Lines;
+
+use crate::wire::Codec;
+
+/// One envd, reached by its lines. Clones share what they have open.
+#[derive(Clone)]
+pub struct Envd {
+    lines: Arc<Lines>,
+    token: Option<SecretString>,
+    /// What every request carries, for lines that lead past others: `Host`, `E2b-Sandbox-Id` and the like.
+    headers: HeaderMap,
+    /// Whether it is one of ours, which is known once it has answered.
+    is_ours: Arc<AtomicBool>,
+}
+
+impl Envd {
+    /// An envd at the end of these lines. Nothing is opened yet.
+    pub fn new(dial: Arc<dyn Dial>, token: Option<SecretString>) -> Self {
+        let mut headers = HeaderMap::new();
+        headers.insert(http::header::HOST, HeaderValue::from_static("envd"));
+        Envd { lines: Lines::new(dial), token, headers, is_ours: Arc::default() }
+    }
+
+    /// The same envd, with a header on every request: its `Host`, or what a proxy on the way wants to see.
+    pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.insert(name, value);
+        self
+    }
+
+    /// Closes every idle line: before a sandbox is stored, nobody may hold one.
+    pub fn hang_up(&self) {
+        self.lines.hang_up();
+    }
+
+    /// Ours reads the shorter codec; everybody reads JSON.
+    fn codec(&self) -> Codec {
+        if self.is_ours.load(Ordering::Relaxed) { Codec::Proto } else { Codec::Json }
+    }
+}

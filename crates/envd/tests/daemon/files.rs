@@ -1,0 +1,236 @@
+use std::{io::Write, os::unix::fs::MetadataExt};
+
+use bytes::Bytes;
+use carrel_envd::{EnvdError, wire::percent_encode};
+use futures::StreamExt;
+use http::{HeaderValue, StatusCode};
+
+use crate::guest::{Guest, all, content, get, is_root, post};
+
+fn target(path: &str) -> String {
+    format!("/files?path={}", percent_encode(path))
+}
+
+#[tokio::test]
+async fn a_file_of_any_size_comes_back_as_it_went() {
+    let guest = Guest::new();
+    for size in [0, 1, 65_535, 65_536, 65_537, 5_000_000] {
+        let path = guest.path(&format!("deep/er/{size}"));
+        let bytes: Vec<u8> = (0..size).map(|byte| (byte * 31 % 251) as u8).collect();
+        guest.envd.upload(&path, None, content(bytes.clone())).await.unwrap();
+        let download = guest.envd.download(&path, None).await.unwrap();
+        assert_eq!(download.size, Some(size as u64));
+        assert_eq!(all(download.content).await, bytes, "{size} bytes");
+    }
+}
+
+#[tokio::test]
+async fn a_shorter_file_over_a_longer_one_leaves_nothing_of_it() {
+    let guest = Guest::new();
+    let path = guest.path("file");
+    guest.envd.upload(&path, None, content("a long beginning")).await.unwrap();
+    guest.envd.upload(&path, None, content("short")).await.unwrap();
+    assert_eq!(std::fs::read_to_string(path).unwrap(), "short");
+}
+
+#[tokio::test]
+async fn a_file_that_says_it_is_empty_is_read_to_its_end() {
+    let guest = Guest::new();
+    let id = all(guest.envd.download("/proc/sys/kernel/random/boot_id", None).await.unwrap().content).await;
+    assert_eq!(String::from_utf8(id).unwrap(), std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap());
+    // Longer than what is read at once.
+    let long = all(guest.envd.download("/proc/kallsyms", None).await.unwrap().content).await;
+    assert!(long.len() > 65_536, "{}", long.len());
+}
+
+#[tokio::test]
+async fn what_is_not_a_file_is_refused_and_never_waited_for() {
+    let guest = Guest::new();
+    let fifo = guest.path("fifo");
+    guest.run(&format!("mkfifo {fifo}")).await;
+    assert!(matches!(guest.envd.download(&guest.path("none"), None).await.map(drop), Err(EnvdError::NotFound(_))));
+    for path in [guest.path(""), fifo.clone(), "/dev/zero".into()] {
+        assert!(matches!(guest.envd.download(&path, None).await.map(drop), Err(EnvdError::Invalid(_))), "{path}");
+    }
+    assert!(guest.envd.upload(&guest.path(""), None, content("x")).await.is_err());
+    assert!(guest.envd.upload(&fifo, None, content("x")).await.is_err());
+    assert!(matches!(guest.envd.upload("/dev/null/x", None, content("x")).await, Err(EnvdError::Invalid(_))));
+    assert!(matches!(guest.envd.upload("/a\0b", None, content("x")).await, Err(EnvdError::Invalid(_))));
+    assert!(matches!(guest.envd.download("/etc/hostname", Some("nosuch")).await.map(drop), Err(EnvdError::Refused(_))));
+}
+
+#[tokio::test]
+async fn a_full_disk_is_called_one() {
+    let guest = Guest::new();
+    let refused = guest.envd.upload("/dev/full", None, content("x")).await;
+    // A device is no file; a small filesystem is the real thing.
+    assert!(matches!(refused, Err(EnvdError::Invalid(_))));
+    assert!(is_root(), "this test needs root: it mounts a small filesystem");
+    let small = guest.path("small");
+    std::fs::create_dir(&small).unwrap();
+    let mounted = guest.run(&format!("mount -t tmpfs -o size=1m none {small}")).await;
+    assert_eq!(mounted.code(), 0, "{}", mounted.stderr);
+    let refused = guest.envd.upload(&format!("{small}/file"), None, content(vec![0; 3 << 20])).await;
+    let unmounted = guest.run(&format!("umount {small}")).await;
+    assert_eq!(unmounted.code(), 0, "{}", unmounted.stderr);
+    assert!(matches!(refused, Err(EnvdError::DiskFull(_))), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_form_brings_several_files_to_the_paths_they_name() {
+    let guest = Guest::new();
+    let (one, two) = (guest.path("one"), guest.path("new/two \"2\""));
+    let form = format!(
+        "--XX\r\nContent-Disposition: form-data; name=\"file\"; filename=\"{one}\"\r\nContent-Type: text/plain\r\n\r\nfirst\r\n\
+         --XX\r\nContent-Disposition: form-data; name=\"other\"\r\n\r\nignored\r\n\
+         --XX\r\nContent-Disposition: form-data; name=\"file\"; filename=\"{}\"\r\n\r\nsecond\r\n--XX--\r\n",
+        two.replace('"', "%22"),
+    );
+    let response = guest.http(post("/files", "multipart/form-data; boundary=XX", form)).await;
+    assert_eq!(response.status(), StatusCode::OK);
+    let written: serde_json::Value = serde_json::from_slice(response.body()).unwrap();
+    assert_eq!(
+        written,
+        serde_json::json!([
+            {"name": "one", "type": "file", "path": one},
+            {"name": "two \"2\"", "type": "file", "path": two},
+        ])
+    );
+    assert_eq!(std::fs::read_to_string(one).unwrap(), "first");
+    assert_eq!(std::fs::read_to_string(two).unwrap(), "second");
+}
+
+#[tokio::test]
+async fn a_form_that_is_wrong_is_refused_with_the_reason() {
+    let guest = Guest::new();
+    let path = guest.path("twice");
+    let part = format!("--XX\r\nContent-Disposition: form-data; name=\"file\"; filename=\"{path}\"\r\n\r\nx\r\n");
+    for (kind, body) in [
+        ("multipart/form-data; boundary=XX", format!("{part}{part}--XX--\r\n")),
+        ("multipart/form-data; boundary=XX", part.clone()),
+        ("multipart/form-data", part.clone()),
+        ("text/plain", "x".to_owned()),
+        ("application/octet-stream", "x".to_owned()),
+    ] {
+        let response = guest.http(post("/files", kind, body)).await;
+        assert_eq!(response.status(), StatusCode::BAD_REQUEST, "{kind}");
+        let refusal: serde_json::Value = serde_json::from_slice(response.body()).unwrap();
+        assert_eq!(refusal["code"], 400);
+    }
+}
+
+#[tokio::test]
+async fn gzip_is_undone_on_the_way_in_and_done_for_those_who_ask() {
+    let guest = Guest::new();
+    let plain = vec![b'a'; 3 << 20];
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(&plain).unwrap();
+    let path = guest.path("zipped");
+    let mut request = post(&target(&path), "application/octet-stream", encoder.finish().unwrap());
+    request.headers_mut().insert("content-encoding", HeaderValue::from_static("gzip"));
+    assert_eq!(guest.http(request).await.status(), StatusCode::OK);
+    assert_eq!(std::fs::read(&path).unwrap(), plain);
+
+    let mut request = get(&target(&path));
+    request.headers_mut().insert("accept-encoding", HeaderValue::from_static("gzip"));
+    let response = guest.http(request).await;
+    assert_eq!(response.headers()["content-encoding"], "gzip");
+    let mut unzipped = Vec::new();
+    std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&response.body()[..]), &mut unzipped).unwrap();
+    assert_eq!(unzipped, plain);
+
+    let mut request = post(&target(&path), "application/octet-stream", "not gzip");
+    request.headers_mut().insert("content-encoding", HeaderValue::from_static("gzip"));
+    assert_eq!(guest.http(request).await.status(), StatusCode::BAD_REQUEST);
+    let mut request = get(&target(&path));
+    request.headers_mut().insert("accept-encoding", HeaderValue::from_static("br, identity;q=0"));
+    assert_eq!(guest.http(request).await.status(), StatusCode::NOT_ACCEPTABLE);
+}
+
+#[tokio::test]
+async fn a_part_of_a_file_can_be_asked_for() {
+    let guest = Guest::new();
+    let path = guest.path("digits");
+    std::fs::write(&path, "0123456789").unwrap();
+    let mut request = get(&target(&path));
+    request.headers_mut().insert("range", HeaderValue::from_static("bytes=2-4"));
+    let response = guest.http(request).await;
+    assert_eq!((response.status(), response.body()), (StatusCode::PARTIAL_CONTENT, &Bytes::from("234")));
+    assert_eq!(response.headers()["content-range"], "bytes 2-4/10");
+    let mut request = get(&target(&path));
+    request.headers_mut().insert("range", HeaderValue::from_static("bytes=10-"));
+    assert_eq!(guest.http(request).await.status(), StatusCode::RANGE_NOT_SATISFIABLE);
+    let whole = guest.http(get(&target(&path))).await;
+    assert_eq!(whole.headers()["content-disposition"], "inline; filename=\"digits\"");
+    let mut request = get(&target(&path));
+    request.headers_mut().insert("if-modified-since", whole.headers()["last-modified"].clone());
+    assert_eq!(guest.http(request).await.status(), StatusCode::NOT_MODIFIED);
+}
+
+#[tokio::test]
+async fn notes_stay_with_a_file_until_it_is_written_again() {
+    let guest = Guest::new();
+    let path = guest.path("noted");
+    let mut request = post(&target(&path), "application/octet-stream", "x");
+    request.headers_mut().insert("x-metadata-author", HeaderValue::from_static("me"));
+    let response = guest.http(request).await;
+    let written: serde_json::Value = serde_json::from_slice(response.body()).unwrap();
+    assert_eq!(written[0]["metadata"], serde_json::json!({"author": "me"}), "{written}");
+    let stat = |body: Bytes| serde_json::from_slice::<serde_json::Value>(&body).unwrap()["entry"]["metadata"].clone();
+    let ask =
+        || post("/filesystem.Filesystem/Stat", "application/json", serde_json::json!({ "path": path }).to_string());
+    assert_eq!(stat(guest.http(ask()).await.into_body()), serde_json::json!({"author": "me"}));
+    guest.envd.upload(&path, None, content("y")).await.unwrap();
+    assert_eq!(stat(guest.http(ask()).await.into_body()), serde_json::Value::Null);
+    let mut request = post(&target(&path), "application/octet-stream", "x");
+    request.headers_mut().insert("x-metadata-long", HeaderValue::from_str(&"v".repeat(5000)).unwrap());
+    assert_eq!(guest.http(request).await.status(), StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn a_file_and_the_folders_made_for_it_belong_to_the_user() {
+    assert!(is_root(), "this test needs root: only root can give files away");
+    let guest = Guest::new();
+    let path = guest.path("theirs/file");
+    guest.envd.upload(&path, Some("nobody"), content("x")).await.unwrap();
+    for path in [path.as_str(), guest.path("theirs").as_str()] {
+        assert_eq!(std::fs::metadata(path).unwrap().uid(), 65_534, "{path}");
+    }
+    assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o777, 0o644);
+}
+
+#[tokio::test]
+async fn pieces_are_joined_and_go_away() {
+    let guest = Guest::new();
+    let (one, two, whole) = (guest.path("1"), guest.path("2"), guest.path("sub/whole"));
+    std::fs::write(&one, "first ").unwrap();
+    std::fs::write(&two, "second").unwrap();
+    let body = serde_json::json!({"source_paths": [one, two], "destination": whole}).to_string();
+    let response = guest.http(post("/files/compose", "application/json", body.clone())).await;
+    assert_eq!(response.status(), StatusCode::OK);
+    assert_eq!(std::fs::read_to_string(&whole).unwrap(), "first second");
+    assert!(!std::path::Path::new(&one).exists());
+    assert_eq!(guest.http(post("/files/compose", "application/json", body)).await.status(), StatusCode::NOT_FOUND);
+    assert_eq!(std::fs::read_to_string(&whole).unwrap(), "first second");
+}
+
+#[tokio::test]
+async fn an_upload_of_any_size_needs_little_memory() {
+    let guest = Guest::new();
+    let path = guest.path("large");
+    let chunk = Bytes::from(vec![0; 1 << 20]);
+    let chunks = futures::stream::iter((0..300).map(move |_| Ok(chunk.clone())));
+    guest.envd.upload(&path, None, chunks.boxed()).await.unwrap();
+    assert_eq!(std::fs::metadata(&path).unwrap().len(), 300 << 20);
+    let memory = crate::measure::private_kib(guest.child.id());
+    assert!(memory < 16 << 10, "{memory} KiB after an upload of 300 MiB");
+}
+
+#[tokio::test]
+async fn an_upload_that_breaks_off_is_no_success() {
+    let guest = Guest::new();
+    let path = guest.path("broken");
+    let broken = futures::stream::iter([Ok(Bytes::from("half")), Err(std::io::Error::other("the cat came by"))]);
+    assert!(guest.envd.upload(&path, None, broken.boxed()).await.is_err());
+    guest.envd.health().await.unwrap();
+}

@@ -1,0 +1,11 @@
+//! The way out of a sandbox: a proxy on the host, behind a listener inside. It asks the policy, not the guest.
+//!
+//! HTTP proxies speak `CONNECT host:port` or a request with a whole address; both are understood. Names are resolved
+//! here, and the address that was checked is the one that is called. What is refused is told to the guest in a sentence
+//! and to the log.
+
+mod policy;
+mod proxy;
+
+pub use policy::{Policy, Refused};
+pub use proxy::{Traffic, serve};

@@ -1,0 +1,212 @@
+//! The proxy itself: one task for each listener, one for each connection.
+
+use std::{
+    convert::Infallible,
+    io,
+    net::{IpAddr, SocketAddr},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use bytes::Bytes;
+use http::{Method, Request, Response, StatusCode, Uri, header};
+use http_body_util::{BodyExt, Full, combinators::BoxBody};
+use hyper::{body::Incoming, service::service_fn, upgrade::Upgraded};
+use hyper_util::rt::TokioIo;
+use tokio::{
+    io::copy_bidirectional,
+    net::{TcpListener, TcpStream},
+    sync::Semaphore,
+    time::timeout,
+};
+
+use super::{Policy, Refused};
+
+/// How many connections one sandbox may have open at once.
+const MOST: usize = 512;
+/// How long a host may take to answer the call.
+const CONNECTS: Duration = Duration::from_secs(15);
+
+/// Bytes through a gateway.
+#[derive(Debug, Default)]
+pub struct Traffic {
+    /// From outside.
+    pub received: AtomicU64,
+    /// To outside.
+    pub sent: AtomicU64,
+}
+
+type Body = BoxBody<Bytes, hyper::Error>;
+
+/// Serves a gateway until the task is ended.
+pub async fn serve(listener: TcpListener, policy: Policy, traffic: Arc<Traffic>) {
+    let (policy, room) = (Arc::new(policy), Arc::new(Semaphore::new(MOST)));
+    loop {
+        let Ok(permit) = Arc::clone(&room).acquire_owned().await else { return };
+        let stream = match listener.accept().await {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                tracing::debug!(sandbox = %policy.sandbox, %error, "the gateway could not take a connection");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                continue;
+            }
+        };
+        let (policy, traffic) = (Arc::clone(&policy), Arc::clone(&traffic));
+        tokio::spawn(async move {
+            let answer = service_fn(|request| {
+                let (policy, traffic) = (Arc::clone(&policy), Arc::clone(&traffic));
+                async move { Ok::<_, Infallible>(answer(request, policy, traffic).await) }
+            });
+            let serving = hyper::server::conn::http1::Builder::new()
+                .preserve_header_case(true)
+                .serve_connection(TokioIo::new(stream), answer)
+                .with_upgrades();
+            let _ = serving.await;
+            drop(permit);
+        });
+    }
+}
+
+async fn answer(request: Request<Incoming>, policy: Arc<Policy>, traffic: Arc<Traffic>) -> Response<Body> {
+    let target = target(&request);
+    let Some((host, port)) = target else {
+        return sentence(StatusCode::NOT_FOUND, "this is the gateway of the sandbox: use it as an HTTP proxy");
+    };
+    let stream = match reach(&policy, &host, port).await {
+        Ok(stream) => stream,
+        Err(Unreached::Refused(refused)) => {
+            tracing::info!(sandbox = %policy.sandbox, host, port, "blocked on its way out: {refused}");
+            metrics::counter!("carrel_egress_blocked_total").increment(1);
+            return sentence(StatusCode::FORBIDDEN, &refused.to_string());
+        }
+        Err(Unreached::Failed(error)) => {
+            return sentence(StatusCode::BAD_GATEWAY, &format!("{host}:{port} does not answer: {error}"));
+        }
+    };
+    if request.method() == Method::CONNECT {
+        tokio::spawn(async move {
+            if let Ok(upgraded) = hyper::upgrade::on(request).await {
+                tunnel(upgraded, stream, &traffic).await;
+            }
+        });
+        return Response::new(empty());
+    }
+    match forward(request, stream, &traffic).await {
+        Ok(response) => response,
+        Err(error) => sentence(StatusCode::BAD_GATEWAY, &format!("{host}:{port} broke off: {error}")),
+    }
+}
+
+/// Where a request wants to go.
+fn target(request: &Request<Incoming>) -> Option<(String, u16)> {
+    let uri = request.uri();
+    let host = uri.host()?.trim_matches(['[', ']']).to_owned();
+    let usual = match (request.method(), uri.scheme_str()) {
+        (&Method::CONNECT, _) => None,
+        (_, Some("http")) => Some(80),
+        _ => return None,
+    };
+    Some((host, uri.port_u16().or(usual)?))
+}
+
+enum Unreached {
+    Refused(Refused),
+    Failed(io::Error),
+}
+
+/// Asks the policy, resolves, asks again about the address, and calls exactly that address.
+async fn reach(policy: &Policy, host: &str, port: u16) -> Result<TcpStream, Unreached> {
+    let named = policy.name(host, port).map_err(Unreached::Refused)?;
+    let addresses: Vec<SocketAddr> =
+        tokio::net::lookup_host((named.host.as_str(), port)).await.map_err(Unreached::Failed)?.collect();
+    let own = own_addresses();
+    let mut last = Unreached::Failed(io::ErrorKind::NotFound.into());
+    for address in addresses {
+        if let Err(refused) = named.address(address.ip(), &own) {
+            last = Unreached::Refused(refused);
+            continue;
+        }
+        match timeout(CONNECTS, TcpStream::connect(address)).await {
+            Ok(Ok(stream)) => {
+                let _ = stream.set_nodelay(true);
+                return Ok(stream);
+            }
+            Ok(Err(error)) => last = Unreached::Failed(error),
+            Err(_) => last = Unreached::Failed(io::ErrorKind::TimedOut.into()),
+        }
+    }
+    Err(last)
+}
+
+async fn tunnel(upgraded: Upgraded, mut stream: TcpStream, traffic: &Traffic) {
+    let mut upgraded = TokioIo::new(upgraded);
+    if let Ok((sent, received)) = copy_bidirectional(&mut upgraded, &mut stream).await {
+        traffic.sent.fetch_add(sent, Ordering::Relaxed);
+        traffic.received.fetch_add(received, Ordering::Relaxed);
+    }
+}
+
+/// Passes a plain request on, as the origin expects it.
+async fn forward(
+    mut request: Request<Incoming>,
+    stream: TcpStream,
+    traffic: &Traffic,
+) -> Result<Response<Body>, Box<dyn std::error::Error + Send + Sync>> {
+    let authority = request.uri().authority().map(|authority| authority.as_str().to_owned()).unwrap_or_default();
+    let path = request.uri().path_and_query().map_or("/", |path| path.as_str()).to_owned();
+    *request.uri_mut() = path.parse::<Uri>()?;
+    let headers = request.headers_mut();
+    headers.insert(header::HOST, authority.parse()?);
+    for name in ["proxy-connection", "proxy-authorization", "connection", "keep-alive"] {
+        headers.remove(name);
+    }
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
+    tokio::spawn(connection);
+    let response = sender.send_request(request).await?;
+    let length = |headers: &http::HeaderMap| {
+        headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok()).unwrap_or(0)
+    };
+    traffic.received.fetch_add(length(response.headers()), Ordering::Relaxed);
+    Ok(response.map(BodyExt::boxed))
+}
+
+/// The addresses of this machine: whoever calls one of them calls the host.
+fn own_addresses() -> Vec<IpAddr> {
+    let v4 = std::fs::read_to_string("/proc/net/fib_trie").unwrap_or_default();
+    let mut own = Vec::new();
+    let mut last = None;
+    for line in v4.lines() {
+        let line = line.trim();
+        if let Some(address) = line.strip_prefix("|-- ") {
+            last = address.parse().ok();
+        } else if line.starts_with("/32 host LOCAL")
+            && let Some(address) = last
+        {
+            own.push(IpAddr::V4(address));
+        }
+    }
+    let v6 = std::fs::read_to_string("/proc/net/if_inet6").unwrap_or_default();
+    for line in v6.lines() {
+        if let Some(digits) = line.split(' ').next().filter(|digits| digits.len() == 32)
+            && let Ok(bits) = u128::from_str_radix(digits, 16)
+        {
+            own.push(IpAddr::V6(bits.into()));
+        }
+    }
+    own
+}
+
+fn sentence(status: StatusCode, text: &str) -> Response<Body> {
+    let body = Full::new(Bytes::from(format!("{text}\n"))).map_err(|never| match never {}).boxed();
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, header::HeaderValue::from_static("text/plain; charset=utf-8"));
+    response
+}
+
+fn empty() -> Body {
+    Full::default().map_err(|never| match never {}).boxed()
+}

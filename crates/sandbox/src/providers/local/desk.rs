@@ -1,0 +1,319 @@
+//! One sandbox in its slot: made, introduced, looked at, ended.
+
+use std::{
+    os::fd::OwnedFd,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use carrel_envd::{EnvdError, Event, Init, Start};
+use carrel_model::{
+    SandboxId,
+    sandbox::{Depth, NetworkMode, Spec},
+};
+use futures::StreamExt;
+use secrecy::SecretString;
+use tokio::{
+    sync::{Mutex, MutexGuard},
+    task::AbortHandle,
+};
+
+use super::{
+    Inner, aside,
+    record::Record,
+    slot::{GATEWAY_PORT, Held, unavailable},
+};
+use crate::{ProviderError, Sighting, egress};
+
+/// Where one sandbox is, or is about to be. Whoever holds the desk may move it.
+pub(crate) struct Place {
+    desk: Mutex<Option<Desk>>,
+    traffic: Arc<egress::Traffic>,
+}
+
+/// A slot that belongs to a sandbox.
+pub(crate) struct Desk {
+    pub(crate) record: Record,
+    /// Its network namespace, while it has processes.
+    pub(crate) network: Option<Arc<OwnedFd>>,
+    /// Serves its gateway.
+    pub(crate) gateway: Option<AbortHandle>,
+}
+
+impl Place {
+    pub(crate) fn empty() -> Arc<Place> {
+        Arc::new(Place { desk: Mutex::new(None), traffic: Arc::default() })
+    }
+
+    pub(crate) async fn desk(&self) -> MutexGuard<'_, Option<Desk>> {
+        self.desk.lock().await
+    }
+
+    /// Bytes received and sent through the gateway.
+    pub(crate) fn traffic(&self) -> (u64, u64) {
+        (self.traffic.received.load(Ordering::Relaxed), self.traffic.sent.load(Ordering::Relaxed))
+    }
+
+    pub(crate) async fn sighting(&self) -> Sighting {
+        match &*self.desk().await {
+            None => Sighting::Missing,
+            Some(desk) => desk.sighting(),
+        }
+    }
+}
+
+impl Desk {
+    /// What has files and no processes sleeps, whether it was put to sleep or its processes were lost.
+    fn sighting(&self) -> Sighting {
+        let alive = self.record.first.is_some_and(|first| first.is_alive());
+        match self.record.asleep {
+            Some(_) => Sighting::Paused,
+            None if alive => Sighting::Running,
+            None => Sighting::Paused,
+        }
+    }
+
+    pub(crate) fn is_alive(&self) -> bool {
+        self.record.first.is_some_and(|first| first.is_alive())
+    }
+
+    pub(crate) fn let_go(&mut self) {
+        self.network = None;
+        if let Some(gateway) = self.gateway.take() {
+            gateway.abort();
+        }
+    }
+}
+
+impl Inner {
+    /// Finds the slots of an earlier life: those with an owner go on, those of the pool end.
+    pub(crate) async fn take_up(self: &Arc<Self>) -> std::io::Result<()> {
+        let inner = Arc::clone(self);
+        let found = aside(move || {
+            let records = inner.yard.records()?;
+            inner.yard.sweep_cgroups(&records);
+            let (owned, left): (Vec<_>, Vec<_>) = records.into_iter().partition(|record| record.id.is_some());
+            for record in left {
+                inner.yard.end(&record)?;
+            }
+            inner.yard.empty_trash()?;
+            let mut found = Vec::with_capacity(owned.len());
+            for mut record in owned {
+                inner.yard.mend(&mut record)?;
+                let network = match record.first.filter(|first| first.is_alive()) {
+                    Some(first) => std::fs::File::open(format!("/proc/{}/ns/net", first.pid)).ok(),
+                    None => None,
+                };
+                // Frozen memory does not outlive its processes; files do.
+                if network.is_none() && matches!(record.asleep, Some(Depth::Frozen | Depth::PagedOut)) {
+                    record.asleep = Some(Depth::Files);
+                    inner.yard.keep(&record)?;
+                }
+                found.push((record, network.map(|file| Arc::new(OwnedFd::from(file)))));
+            }
+            Ok(found)
+        });
+        for (record, network) in found.await? {
+            let Some(id) = record.id.clone() else { continue };
+            let place = Place::empty();
+            let mut desk = Desk { record, network, gateway: None };
+            self.reopen_gateway(&mut desk, &place).await;
+            *place.desk().await = Some(desk);
+            self.places().insert(id, place);
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn create(self: &Arc<Self>, id: &SandboxId, spec: &Spec) -> Result<(), ProviderError> {
+        let place = Arc::clone(self.places().entry(id.clone()).or_insert_with(Place::empty));
+        let mut desk = place.desk().await;
+        let made = self.create_at(id, spec, &place, &mut desk).await;
+        if desk.is_none() {
+            self.places().remove(id);
+        }
+        made
+    }
+
+    async fn create_at(
+        self: &Arc<Self>,
+        id: &SandboxId,
+        spec: &Spec,
+        place: &Arc<Place>,
+        desk: &mut Option<Desk>,
+    ) -> Result<(), ProviderError> {
+        if let Some(desk) = desk {
+            if desk.record.ready || desk.record.asleep.is_some() {
+                return Ok(());
+            }
+            if !desk.is_alive() {
+                self.launch(desk, place).await?;
+            }
+            return self.introduce(desk).await;
+        }
+        let template = self.find_template(spec).await?;
+        let (mut record, held) = self.slot(&template, spec).await?;
+        record.id = Some(id.clone());
+        record.network = spec.network.clone();
+        record.env = spec.env.iter().map(|(name, value)| (name.as_str().into(), value.as_str().into())).collect();
+        self.yard.keep(&record).map_err(|error| unavailable("remember it", &error))?;
+        let made = desk.insert(Desk { record, network: None, gateway: None });
+        self.hold(made, place, held);
+        self.introduce(made).await
+    }
+
+    /// Launches a slot whose processes have ended.
+    pub(crate) async fn launch(self: &Arc<Self>, desk: &mut Desk, place: &Arc<Place>) -> Result<(), ProviderError> {
+        desk.let_go();
+        let (inner, mut record) = (Arc::clone(self), desk.record.clone());
+        let launched = aside(move || {
+            // What is left of the former life goes first.
+            inner.yard.stop(&record)?;
+            Ok(inner.yard.launch(&mut record).map(|held| (record, held)))
+        });
+        let (record, held) = launched.await.map_err(|error| unavailable("launch it", &error))??;
+        desk.record = record;
+        desk.record.ready = false;
+        self.hold(desk, place, held);
+        Ok(())
+    }
+
+    /// Takes hold of a running slot: its network and its gateway.
+    pub(crate) fn hold(self: &Arc<Self>, desk: &mut Desk, place: &Arc<Place>, held: Held) {
+        desk.network = Some(Arc::new(held.network));
+        if let Some(listener) = held.gateway {
+            let listener = std::net::TcpListener::from(listener);
+            self.serve_gateway(desk, place, listener);
+        }
+    }
+
+    fn serve_gateway(&self, desk: &mut Desk, place: &Arc<Place>, listener: std::net::TcpListener) {
+        let served = listener.set_nonblocking(true).and_then(|()| tokio::net::TcpListener::from_std(listener));
+        if let Ok(listener) = served {
+            let whose = desk.record.id.as_ref().map_or(desk.record.name.clone(), ToString::to_string);
+            let policy = egress::Policy::new(whose, desk.record.network.clone());
+            let traffic = Arc::clone(&place.traffic);
+            desk.gateway = Some(tokio::spawn(egress::serve(listener, policy, traffic)).abort_handle());
+        }
+    }
+
+    /// The listener of an earlier life died with it; the port is free for the next one.
+    pub(crate) async fn reopen_gateway(&self, desk: &mut Desk, place: &Arc<Place>) {
+        let Some(network) = desk.network.clone() else { return };
+        let (done, opened) = tokio::sync::oneshot::channel();
+        self.visitor.listen(network, GATEWAY_PORT, move |answer| {
+            let _ = done.send(answer);
+        });
+        match opened.await {
+            Ok(Ok(listener)) => self.serve_gateway(desk, place, listener),
+            // Somebody inside has taken the port meanwhile: the sandbox does without.
+            _ => desk.record.unfit.push("its gateway could not be opened again".into()),
+        }
+    }
+
+    /// Tells the envd of a sandbox who it is, and runs the start command, unless that was done.
+    pub(crate) async fn introduce(&self, desk: &mut Desk) -> Result<(), ProviderError> {
+        if desk.record.ready || desk.record.asleep.is_some() {
+            return Ok(());
+        }
+        let envd = desk.envd(self)?;
+        let record = &desk.record;
+        let mut env = record.config.env.clone();
+        env.extend(surroundings(record));
+        env.extend(record.env.clone());
+        let init = Init {
+            env,
+            token: Some(SecretString::from(record.token.clone())),
+            default_user: record.config.user.clone(),
+            default_workdir: record.config.workdir.clone(),
+            hostname: None,
+        };
+        envd.init(&init).await.map_err(silent)?;
+        if let Some(command) = &record.config.start_command {
+            start(&envd, command, record.config.ready_command.as_deref()).await?;
+        }
+        desk.record.ready = true;
+        Ok(())
+    }
+
+    pub(crate) async fn destroy(self: &Arc<Self>, id: &SandboxId) -> Result<(), ProviderError> {
+        let Some(place) = self.place(id) else { return Ok(()) };
+        let mut desk = place.desk().await;
+        if let Some(held) = desk.as_mut() {
+            held.let_go();
+            self.end_slot(held.record.clone()).await?;
+            *desk = None;
+        }
+        self.places().remove(id);
+        Ok(())
+    }
+
+    /// Ends a slot; its files are deleted by and by.
+    pub(crate) async fn end_slot(self: &Arc<Self>, record: Record) -> Result<(), ProviderError> {
+        let inner = Arc::clone(self);
+        let ended = aside(move || inner.yard.end(&record)).await;
+        ended.map_err(|error| unavailable("end it", &error))?;
+        let inner = Arc::clone(self);
+        tokio::task::spawn_blocking(move || inner.yard.empty_trash());
+        Ok(())
+    }
+}
+
+/// What every sandbox finds in its environment.
+pub(crate) fn surroundings(record: &Record) -> Vec<(String, String)> {
+    let gateway = format!("http://127.0.0.1:{GATEWAY_PORT}");
+    let mut env = vec![("CARREL_GATEWAY".to_owned(), gateway.clone())];
+    if let Some(id) = &record.id {
+        env.push(("CARREL_SANDBOX_ID".into(), id.to_string()));
+    }
+    if record.network.mode != NetworkMode::None {
+        for name in ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY", "all_proxy"] {
+            env.push((name.into(), gateway.clone()));
+        }
+        for name in ["NO_PROXY", "no_proxy"] {
+            env.push((name.into(), "localhost,127.0.0.1,::1".into()));
+        }
+    }
+    env
+}
+
+/// Runs the start command in the background and asks until it is ready.
+async fn start(envd: &carrel_envd::Envd, command: &str, ready: Option<&str>) -> Result<(), ProviderError> {
+    /// A start command that is not ready after so long never will be.
+    const PATIENCE: Duration = Duration::from_secs(120);
+    let shell = |command: &str, tag: Option<&str>| Start {
+        program: "/bin/sh".into(),
+        args: vec!["-c".into(), command.into()],
+        tag: tag.map(str::to_owned),
+        ..Start::default()
+    };
+    let mut events = envd.start(&shell(command, Some("start"))).await.map_err(silent)?;
+    // Nobody reads what it prints: the reader keeps it going until it ends.
+    tokio::spawn(async move { while events.next().await.is_some() {} });
+    let Some(ready) = ready else { return Ok(()) };
+    let asked = async {
+        let mut pause = Duration::from_millis(20);
+        loop {
+            let mut events = envd.start(&shell(ready, None)).await?;
+            while let Some(event) = events.next().await {
+                if let Event::Ended(ended) = event?
+                    && ended.exit_code == 0
+                {
+                    return Ok::<_, EnvdError>(());
+                }
+            }
+            // The check is a command of the template's author: there is no bell to wait for.
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(Duration::from_millis(500));
+        }
+    };
+    match tokio::time::timeout(PATIENCE, asked).await {
+        Ok(done) => done.map_err(silent),
+        Err(_) => Err(ProviderError::Unfit {
+            why: format!("its start command was not ready after {PATIENCE:?}; it was asked with `{ready}`"),
+        }),
+    }
+}
+
+pub(crate) fn silent(error: EnvdError) -> ProviderError {
+    ProviderError::Unavailable { why: error.to_string() }
+}

@@ -1,0 +1,271 @@
+//! The local provider: sandboxes on this machine's own kernel, made by the `linux` crate.
+//!
+//! A sandbox lives in a *slot*: a jail with its folder, its cgroups and a record. Slots wait in a warm pool without an
+//! owner; creating a sandbox claims one, or makes one. Slots are found again after a restart by their records; what has
+//! a record and no process keeps its files, and is seen as paused: nothing that was done inside is lost with its
+//! processes.
+
+mod desk;
+mod disk;
+mod guest;
+mod line;
+mod pool;
+mod record;
+mod sleep;
+mod slot;
+mod snapshot;
+mod templates;
+mod watch;
+
+use std::{collections::HashMap, io, path::PathBuf, sync::Arc};
+
+use async_trait::async_trait;
+use carrel_envd::Envd;
+use carrel_linux::visit::Visitor;
+use carrel_model::{
+    SandboxId,
+    sandbox::{Isolation, Spec, Usage},
+};
+use secrecy::SecretString;
+use tokio::sync::Mutex;
+
+pub use self::disk::DiskChoice;
+use self::{
+    desk::{Desk, Place},
+    pool::Pool,
+    slot::{Yard, unavailable},
+};
+use crate::{
+    Endpoint, Fitness, Forking, Pausing, Provider, ProviderError, Reach, Sighting, Templating, template::Template,
+};
+
+/// The template that is always there.
+const HOST: &str = "host";
+
+/// How the local provider works.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Where everything lies.
+    pub folder: PathBuf,
+    /// Sets the cgroups of this house apart from those of others on the same machine.
+    pub house: String,
+    /// The program that is the launcher, and what makes it so. The scratch folder is added as last argument.
+    pub launcher: (PathBuf, Vec<String>),
+    /// The warm pool.
+    pub pool: PoolSize,
+    /// What sandboxes write to.
+    pub disk: DiskChoice,
+}
+
+/// How many slots wait.
+#[derive(Debug, Clone, Copy)]
+pub struct PoolSize {
+    /// For each template and size that is in use.
+    pub target: usize,
+    /// For all together.
+    pub cap: usize,
+}
+
+/// Sandboxes on this machine. Clones share them.
+#[derive(Clone)]
+pub struct Local {
+    inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    yard: Yard,
+    visitor: Visitor,
+    pool: Pool,
+    places: std::sync::Mutex<HashMap<SandboxId, Arc<Place>>>,
+    /// Templates are made one at a time.
+    making: Mutex<()>,
+    /// The host's own programs, once they were looked at.
+    host: Mutex<Option<Template>>,
+}
+
+impl Config {
+    /// Opens the provider: takes up what an earlier life left. Needs a runtime.
+    pub async fn build(self) -> io::Result<Local> {
+        let inner = aside(move || {
+            let pool = Pool::new(self.pool);
+            Ok(Inner {
+                yard: Yard::open(self)?,
+                visitor: Visitor::start()?,
+                pool,
+                places: std::sync::Mutex::default(),
+                making: Mutex::default(),
+                host: Mutex::default(),
+            })
+        });
+        let inner = Arc::new(inner.await?);
+        inner.take_up().await?;
+        Pool::start(&inner);
+        watch::start(&inner);
+        Ok(Local { inner })
+    }
+}
+
+impl Local {
+    /// Ends what waits in the pool and lets the launcher go. Sandboxes live on.
+    pub async fn close(&self) {
+        self.inner.pool.close();
+        let inner = Arc::clone(&self.inner);
+        let closed = aside(move || {
+            for record in inner.pool.take_all() {
+                inner.yard.end(&record)?;
+            }
+            inner.yard.close()
+        });
+        let _ = closed.await;
+    }
+
+    /// How often the pool had a slot, and how often it had none.
+    pub fn pool_counts(&self) -> (u64, u64) {
+        self.inner.pool.counts()
+    }
+
+    /// How many slots wait.
+    pub fn pool_waiting(&self) -> usize {
+        self.inner.pool.waiting()
+    }
+}
+
+impl Inner {
+    fn place(&self, id: &SandboxId) -> Option<Arc<Place>> {
+        self.places().get(id).cloned()
+    }
+
+    fn places(&self) -> std::sync::MutexGuard<'_, HashMap<SandboxId, Arc<Place>>> {
+        self.places.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    async fn find_template(&self, spec: &Spec) -> Result<Template, ProviderError> {
+        if spec.template.as_str() == HOST {
+            return self.host_template().await;
+        }
+        let found = self.yard.shelves.find(&spec.template).map_err(|error| unavailable("look for the template", &error))?;
+        found.ok_or_else(|| ProviderError::Unfit { why: format!("there is no template `{}`", spec.template) })
+    }
+}
+
+#[async_trait]
+impl Provider for Local {
+    async fn probe(&self) -> Result<Fitness, ProviderError> {
+        let kept = self.inner.yard.shelves.templates().map_err(|error| unavailable("list the templates", &error))?;
+        let mut templates = vec![HOST.parse().expect("a good name")];
+        templates.extend(kept.into_iter().map(|template| template.name).filter(|name| name.as_str() != HOST));
+        let mut missing = carrel_linux::fitness::missing();
+        missing.extend(self.inner.yard.hierarchies.missing());
+        missing.extend(self.inner.yard.disk().unfit());
+        Ok(Fitness { isolation: vec![Isolation::Namespace], templates, missing })
+    }
+
+    async fn create(&self, id: &SandboxId, spec: &Spec) -> Result<(), ProviderError> {
+        let (inner, id, spec) = (Arc::clone(&self.inner), id.clone(), spec.clone());
+        // In a task of its own: a caller that goes away leaves a sandbox that is whole, to be ended like any other.
+        finish(tokio::spawn(async move { inner.create(&id, &spec).await })).await
+    }
+
+    async fn inspect(&self, id: &SandboxId) -> Result<Sighting, ProviderError> {
+        match self.inner.place(id) {
+            Some(place) => Ok(place.sighting().await),
+            None => Ok(Sighting::Missing),
+        }
+    }
+
+    async fn list(&self) -> Result<Vec<(SandboxId, Sighting)>, ProviderError> {
+        let places: Vec<_> = self.inner.places().iter().map(|(id, place)| (id.clone(), Arc::clone(place))).collect();
+        let mut seen = Vec::with_capacity(places.len());
+        for (id, place) in places {
+            match place.sighting().await {
+                Sighting::Missing => {}
+                sighting => seen.push((id, sighting)),
+            }
+        }
+        Ok(seen)
+    }
+
+    async fn destroy(&self, id: &SandboxId) -> Result<(), ProviderError> {
+        let (inner, id) = (Arc::clone(&self.inner), id.clone());
+        finish(tokio::spawn(async move { inner.destroy(&id).await })).await
+    }
+
+    async fn endpoint(&self, id: &SandboxId) -> Result<Endpoint, ProviderError> {
+        let place = self.inner.place(id).ok_or(ProviderError::Lost)?;
+        let mut desk = place.desk().await;
+        let desk = desk.as_mut().ok_or(ProviderError::Lost)?;
+        self.inner.introduce(desk).await?;
+        desk.endpoint(&self.inner)
+    }
+
+    async fn usage(&self, id: &SandboxId) -> Result<Usage, ProviderError> {
+        let place = self.inner.place(id).ok_or(ProviderError::Lost)?;
+        let record = place.desk().await.as_ref().ok_or(ProviderError::Lost)?.record.clone();
+        let traffic = place.traffic();
+        let inner = Arc::clone(&self.inner);
+        let read = aside(move || {
+            let reading = inner.yard.cgroup(&record).read();
+            Ok(Usage {
+                cpu_us: reading.cpu_us,
+                memory_bytes: reading.memory,
+                cache_bytes: reading.cache,
+                disk_bytes: Some(disk::occupied(&inner.yard.upper(&record))),
+                pids: reading.pids,
+                received_bytes: Some(traffic.0),
+                sent_bytes: Some(traffic.1),
+                out_of_memory: reading.out_of_memory,
+            })
+        });
+        read.await.map_err(|error| unavailable("read what it uses", &error))
+    }
+
+    fn reach(&self) -> Reach {
+        Reach::Node
+    }
+
+    fn pausing(&self) -> Option<&dyn Pausing> {
+        Some(self)
+    }
+
+    fn forking(&self) -> Option<&dyn Forking> {
+        Some(self)
+    }
+
+    fn templating(&self) -> Option<&dyn Templating> {
+        Some(self)
+    }
+}
+
+impl Desk {
+    fn endpoint(&self, inner: &Inner) -> Result<Endpoint, ProviderError> {
+        let network = self.network.clone().ok_or(ProviderError::Lost)?;
+        let dial = Arc::new(line::Caller { visitor: inner.visitor.clone(), network });
+        Ok(Endpoint { dial, token: Some(SecretString::from(self.record.token.clone())) })
+    }
+
+    fn envd(&self, inner: &Inner) -> Result<Envd, ProviderError> {
+        let endpoint = self.endpoint(inner)?;
+        Ok(Envd::new(endpoint.dial, endpoint.token))
+    }
+}
+
+/// Runs what blocks on a thread that may.
+pub(crate) async fn aside<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(ended) => match ended.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_) => Err(io::Error::other("the server is closing")),
+        },
+    }
+}
+
+async fn finish<T>(task: tokio::task::JoinHandle<Result<T, ProviderError>>) -> Result<T, ProviderError> {
+    match task.await {
+        Ok(done) => done,
+        Err(ended) => match ended.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_) => Err(ProviderError::Unavailable { why: "the server is closing".into() }),
+        },
+    }
+}

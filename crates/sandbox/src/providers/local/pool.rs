@@ -1,0 +1,226 @@
+//! The warm pool: slots that are made before anybody asks, per template and size. A used slot never returns.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, MutexGuard, Weak,
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+    },
+    time::Instant,
+};
+
+use carrel_model::sandbox::{Limits, Spec};
+use tokio::sync::Notify;
+
+use super::{Inner, PoolSize, aside, record::Record, slot::{Held, unavailable}};
+use crate::{
+    ProviderError,
+    template::{LayerId, Template},
+};
+
+/// What slots are alike in.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Kind {
+    layers: Vec<LayerId>,
+    size: String,
+}
+
+struct Waiting {
+    template: Template,
+    limits: Limits,
+    slots: Vec<(Record, Held)>,
+    asked: Instant,
+}
+
+pub(crate) struct Pool {
+    size: PoolSize,
+    waiting: Mutex<HashMap<Kind, Waiting>>,
+    /// Rung when somebody took a slot.
+    taken: Notify,
+    closed: AtomicBool,
+    /// Somebody waits for a slot to be made: the pool steps back.
+    live: AtomicUsize,
+    hits: AtomicU64,
+    misses: AtomicU64,
+}
+
+impl Pool {
+    pub(crate) fn new(size: PoolSize) -> Pool {
+        Pool {
+            size,
+            waiting: Mutex::default(),
+            taken: Notify::new(),
+            closed: AtomicBool::new(false),
+            live: AtomicUsize::new(0),
+            hits: AtomicU64::new(0),
+            misses: AtomicU64::new(0),
+        }
+    }
+
+    /// Fills the pool in the background for as long as the provider is there.
+    pub(crate) fn start(inner: &Arc<Inner>) {
+        if inner.pool.size.target > 0 {
+            tokio::spawn(refill(Arc::downgrade(inner)));
+        }
+    }
+
+    pub(crate) fn counts(&self) -> (u64, u64) {
+        (self.hits.load(Ordering::Relaxed), self.misses.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn waiting(&self) -> usize {
+        self.kinds().values().map(|waiting| waiting.slots.len()).sum()
+    }
+
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::SeqCst);
+        self.taken.notify_waiters();
+    }
+
+    pub(crate) fn take_all(&self) -> Vec<Record> {
+        self.kinds().drain().flat_map(|(_, waiting)| waiting.slots).map(|(record, _)| record).collect()
+    }
+
+    fn kinds(&self) -> MutexGuard<'_, HashMap<Kind, Waiting>> {
+        self.waiting.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// A slot that waits, and remembers that this kind is asked for.
+    fn take(&self, template: &Template, limits: Limits) -> Option<(Record, Held)> {
+        if self.size.target == 0 {
+            return None;
+        }
+        let kind = Kind::of(template, &limits);
+        let mut kinds = self.kinds();
+        let fresh = || Waiting { template: template.clone(), limits, slots: Vec::new(), asked: Instant::now() };
+        let waiting = kinds.entry(kind).or_insert_with(fresh);
+        waiting.asked = Instant::now();
+        let slot = waiting.slots.pop();
+        drop(kinds);
+        self.taken.notify_one();
+        slot
+    }
+
+    /// Lets a slot wait; gives it back when nobody waits for its kind any more.
+    fn put(&self, kind: &Kind, slot: (Record, Held)) -> Option<(Record, Held)> {
+        let mut kinds = self.kinds();
+        match kinds.get_mut(kind) {
+            Some(waiting) if !self.closed.load(Ordering::SeqCst) => {
+                waiting.slots.push(slot);
+                None
+            }
+            _ => Some(slot),
+        }
+    }
+
+    /// What is to be made next: the kind that was asked for last and has too few. Kinds that nobody asks for any more make room.
+    fn next(&self) -> Next {
+        let mut kinds = self.kinds();
+        let total: usize = kinds.values().map(|waiting| waiting.slots.len()).sum();
+        let wanted = kinds.iter().filter(|(_, waiting)| waiting.slots.len() < self.size.target);
+        let Some((kind, wanted)) = wanted.max_by_key(|(_, waiting)| waiting.asked) else { return Next::Rest };
+        if total < self.size.cap {
+            return Next::Make(kind.clone(), Box::new(wanted.template.clone()), wanted.limits);
+        }
+        let asked = wanted.asked;
+        let others = kinds.values_mut().filter(|other| !other.slots.is_empty() && other.asked < asked);
+        match others.min_by_key(|other| other.asked).and_then(|oldest| oldest.slots.pop()) {
+            Some((record, _)) => Next::End(Box::new(record)),
+            None => Next::Rest,
+        }
+    }
+}
+
+enum Next {
+    Make(Kind, Box<Template>, Limits),
+    End(Box<Record>),
+    Rest,
+}
+
+impl Kind {
+    fn of(template: &Template, limits: &Limits) -> Kind {
+        Kind { layers: template.layers.clone(), size: format!("{limits:?}") }
+    }
+}
+
+impl Inner {
+    /// A slot for a sandbox: one that waits, or a new one.
+    pub(crate) async fn slot(self: &Arc<Self>, template: &Template, spec: &Spec) -> Result<(Record, Held), ProviderError> {
+        while let Some((record, held)) = self.pool.take(template, spec.limits) {
+            if !record.first.is_some_and(|first| first.is_alive()) {
+                // It was lost while it waited.
+                self.end_slot(record).await?;
+                continue;
+            }
+            self.pool.hits.fetch_add(1, Ordering::Relaxed);
+            metrics::counter!("carrel_pool_hits_total").increment(1);
+            return Ok((record, held));
+        }
+        self.pool.misses.fetch_add(1, Ordering::Relaxed);
+        metrics::counter!("carrel_pool_misses_total").increment(1);
+        self.pool.live.fetch_add(1, Ordering::SeqCst);
+        let made = self.make_slot(template.clone(), spec.limits, false).await;
+        if self.pool.live.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.pool.taken.notify_one();
+        }
+        made
+    }
+
+    /// A slot for one step of a recipe.
+    pub(crate) async fn make_bench(
+        self: &Arc<Self>,
+        template: Template,
+        limits: Limits,
+    ) -> Result<(Record, Held), ProviderError> {
+        self.make_slot(template, limits, true).await
+    }
+
+    async fn make_slot(
+        self: &Arc<Self>,
+        template: Template,
+        limits: Limits,
+        bench: bool,
+    ) -> Result<(Record, Held), ProviderError> {
+        let inner = Arc::clone(self);
+        let made = aside(move || {
+            let mut record = inner.yard.plan(&template, limits, bench)?;
+            match inner.yard.launch(&mut record) {
+                Ok(held) => Ok(Ok((record, held))),
+                Err(error) => {
+                    inner.yard.end(&record)?;
+                    inner.yard.empty_trash()?;
+                    Ok(Err(error))
+                }
+            }
+        });
+        made.await.map_err(|error| unavailable("make a slot", &error))?
+    }
+}
+
+async fn refill(inner: Weak<Inner>) {
+    loop {
+        let Some(here) = inner.upgrade() else { return };
+        if here.pool.closed.load(Ordering::SeqCst) {
+            return;
+        }
+        metrics::gauge!("carrel_pool_waiting").set(here.pool.waiting() as f64);
+        let busy = here.pool.live.load(Ordering::SeqCst) > 0;
+        match if busy { Next::Rest } else { here.pool.next() } {
+            Next::Make(kind, template, limits) => match here.make_slot(*template, limits, false).await {
+                Ok(slot) => {
+                    if let Some((record, _)) = here.pool.put(&kind, slot) {
+                        let _ = here.end_slot(record).await;
+                    }
+                }
+                // Whoever asks for one hears why; the pool tries again when the next one was taken.
+                Err(_) => rest(here).await,
+            },
+            Next::End(record) => drop(here.end_slot(*record).await),
+            Next::Rest => rest(here).await,
+        }
+    }
+}
+
+async fn rest(inner: Arc<Inner>) {
+    inner.pool.taken.notified().await;
+}

@@ -1,0 +1,305 @@
+//! Slots: a jail with its folder, its cgroups and its record, made, found again and ended.
+//!
+//! Everything in here blocks, and is called from threads that may.
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    fs, io,
+    os::fd::OwnedFd,
+    path::PathBuf,
+    sync::Mutex,
+    time::Duration,
+};
+
+use carrel_linux::{Bounds, Cgroup, Hierarchies, Jail, Launcher, Mapping};
+use carrel_model::sandbox::{Limits, Network};
+
+use super::{disk::Disk, guest, line, record::Record};
+use crate::{
+    ProviderError,
+    template::{LayerId, Shelves, Template},
+};
+
+/// How long the kernel may take to end, freeze or thaw a sandbox.
+pub(crate) const KERNEL_PATIENCE: Duration = Duration::from_secs(20);
+/// The port of the loopback inside on which the host listens.
+pub(crate) const GATEWAY_PORT: u16 = 49_980;
+/// The first user of the host that sandboxes may be; far above everything that is usually given out.
+const FIRST_BASE: u32 = 0x7000_0000;
+/// How many ranges there are.
+const RANGES: u32 = 0x7000;
+
+/// Makes slots, and knows where they lie.
+pub(crate) struct Yard {
+    pub(crate) house: String,
+    pub(crate) shelves: Shelves,
+    pub(crate) hierarchies: Hierarchies,
+    launcher: Launcher,
+    disk: Disk,
+    slots: PathBuf,
+    trash: PathBuf,
+    drafts: PathBuf,
+    guest: PathBuf,
+    bases: Mutex<HashSet<u32>>,
+}
+
+/// What a running slot is held by.
+pub(crate) struct Held {
+    /// Its network namespace.
+    pub(crate) network: OwnedFd,
+    /// The host's listener inside.
+    pub(crate) gateway: Option<OwnedFd>,
+}
+
+impl Yard {
+    pub(crate) fn open(config: super::Config) -> io::Result<Yard> {
+        let (folder, house, (program, args)) = (&config.folder, config.house, config.launcher);
+        let disk = Disk::open(folder, config.disk)?;
+        let root = disk.root().to_owned();
+        let (slots, trash, scratch) = (root.join("slots"), root.join("trash"), folder.join("scratch"));
+        let drafts = root.join("drafts");
+        disk.erase(&drafts)?;
+        for place in [&slots, &trash, &scratch, &drafts] {
+            fs::create_dir_all(place)?;
+        }
+        Ok(Yard {
+            hierarchies: Hierarchies::open(&house)?,
+            shelves: Shelves::open(root.join("templates"))?,
+            launcher: Launcher::new(program, args, scratch),
+            guest: guest::lay_down(&folder.join("guest"))?,
+            disk,
+            house,
+            slots,
+            trash,
+            drafts,
+            bases: Mutex::default(),
+        })
+    }
+
+    /// The records of an earlier life.
+    pub(crate) fn records(&self) -> io::Result<Vec<Record>> {
+        let records = Record::all(&self.slots)?;
+        self.bases().extend(records.iter().map(|record| record.base));
+        Ok(records)
+    }
+
+    pub(crate) fn keep(&self, record: &Record) -> io::Result<()> {
+        record.keep(&self.slots)
+    }
+
+    pub(crate) fn cgroup(&self, record: &Record) -> Cgroup {
+        self.hierarchies.cgroup(&record.name)
+    }
+
+    pub(crate) fn folder(&self, record: &Record) -> PathBuf {
+        self.slots.join(&record.name)
+    }
+
+    pub(crate) fn upper(&self, record: &Record) -> PathBuf {
+        self.folder(record).join("upper")
+    }
+
+    pub(crate) fn disk(&self) -> &Disk {
+        &self.disk
+    }
+
+    /// A slot that is yet to be made: its record comes first.
+    pub(crate) fn plan(&self, template: &Template, limits: Limits, bench: bool) -> io::Result<Record> {
+        let record = Record {
+            name: hex::encode(random::<8>()),
+            id: None,
+            bench,
+            first: None,
+            asleep: None,
+            ready: false,
+            base: self.take_base(),
+            template: template.name.clone(),
+            layers: template.layers.clone(),
+            config: template.config.clone(),
+            limits,
+            network: Network::default(),
+            token: hex::encode(random::<20>()),
+            env: BTreeMap::new(),
+            guest: self.guest.clone(),
+            unfit: Vec::new(),
+        };
+        self.keep(&record)?;
+        Ok(record)
+    }
+
+    /// Launches a slot that was planned, or one whose processes have ended.
+    pub(crate) fn launch(&self, record: &mut Record) -> Result<Held, ProviderError> {
+        let place = self.folder(record);
+        let trouble = |error: io::Error| unavailable("prepare its folder", &error);
+        // What is adopted by its content is moved to another place, which no subvolume lets it.
+        let made = if record.bench {
+            fs::create_dir_all(&place)
+        } else {
+            self.disk.make(&place, record.limits.disk_mb.get() << 20)
+        };
+        made.map_err(trouble)?;
+        for name in ["upper", "work"] {
+            fs::create_dir_all(place.join(name)).map_err(trouble)?;
+        }
+        let bounds = bounds(&record.limits);
+        self.cgroup(record).make(&bounds).map_err(|error| unavailable("set its limits", &error))?;
+        record.guest.clone_from(&self.guest);
+        let jail = Jail {
+            house: self.house.clone(),
+            name: record.name.clone(),
+            bounds,
+            layers: record.layers.iter().map(|layer| self.layer(layer)).collect(),
+            upper: place.join("upper"),
+            work: place.join("work"),
+            host_folders: record.config.host_folders.clone(),
+            guest: record.guest.clone(),
+            mapping: Mapping::Range(record.base),
+            hostname: "carrel".into(),
+            program: [guest::PROGRAM, "--listen", "fd:0", "--host-only"].map(str::to_owned).to_vec(),
+            env: vec![("PATH".into(), "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".into())],
+            socket: line::SOCKET.into(),
+            gateway: Some(GATEWAY_PORT),
+            largest_file: Some(record.limits.disk_mb.get() << 20),
+        };
+        let launched = self.launcher.launch(&jail).map_err(|mishap| ProviderError::Unavailable {
+            why: format!("the sandbox could not be launched: {mishap}"),
+        })?;
+        record.first = Some(launched.first);
+        record.unfit = launched.unfit;
+        record.unfit.extend(self.hierarchies.missing());
+        record.unfit.extend(self.disk.unfit());
+        self.keep(record).map_err(|error| unavailable("remember it", &error))?;
+        Ok(Held { network: launched.network, gateway: launched.gateway })
+    }
+
+    /// Ends a slot and leaves nothing of it. What its files hold is deleted by and by, out of the way.
+    pub(crate) fn end(&self, record: &Record) -> io::Result<()> {
+        self.stop(record)?;
+        let gone = self.trash.join(&record.name);
+        match fs::rename(self.folder(record), &gone) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        record.forget(&self.slots)?;
+        self.bases().remove(&record.base);
+        Ok(())
+    }
+
+    /// Ends the processes of a slot and removes its cgroups; its files stay.
+    pub(crate) fn stop(&self, record: &Record) -> io::Result<()> {
+        let cgroup = self.cgroup(record);
+        if let Some(first) = record.first {
+            first.kill()?;
+        }
+        cgroup.kill(KERNEL_PATIENCE)?;
+        cgroup.remove(KERNEL_PATIENCE)
+    }
+
+    /// Where a layer lies. A former upper lies beside its work folder, as it was when it was written.
+    pub(crate) fn layer(&self, id: &LayerId) -> PathBuf {
+        let place = self.shelves.layer(id);
+        if id.is_digest() { place } else { place.join("upper") }
+    }
+
+    /// Every layer that a slot stands on.
+    pub(crate) fn layers_in_use(&self) -> io::Result<HashSet<LayerId>> {
+        Ok(Record::all(&self.slots)?.into_iter().flat_map(|record| record.layers).collect())
+    }
+
+    /// Makes everything that was written inside safe on disk.
+    pub(crate) fn sync(&self, record: &Record) -> io::Result<()> {
+        Ok(rustix::fs::syncfs(fs::File::open(self.folder(record))?)?)
+    }
+
+    /// Makes a layer of what a sandbox wrote, and leaves the sandbox as it is. Nobody may write meanwhile.
+    pub(crate) fn copy_upper(&self, record: &Record, layer: &LayerId) -> io::Result<()> {
+        let draft = self.drafts.join(layer.as_str());
+        self.disk.copy(&self.folder(record), &draft)?;
+        self.shelves.adopt_unread(draft, layer.clone()).map(drop)
+    }
+
+    /// Makes a layer of what a sandbox without processes wrote: the sandbox stands on it from now on. One rename, at any
+    /// size; the record comes first, and `mend` takes it back when the rename did not happen.
+    pub(crate) fn give_upper(&self, record: &mut Record, layer: &LayerId) -> io::Result<()> {
+        record.layers.push(layer.clone());
+        self.keep(record)?;
+        self.shelves.adopt_unread(self.folder(record), layer.clone())?;
+        Ok(())
+    }
+
+    /// Ends a bench and gives what was written on it.
+    pub(crate) fn finish_bench(&self, record: &Record) -> io::Result<PathBuf> {
+        self.stop(record)?;
+        let written = self.drafts.join(&record.name);
+        fs::rename(self.upper(record), &written)?;
+        self.end(record)?;
+        self.empty_trash()?;
+        Ok(written)
+    }
+
+    /// Takes back a layer that a record was promised and did not get.
+    pub(crate) fn mend(&self, record: &mut Record) -> io::Result<()> {
+        if record.layers.last().is_some_and(|layer| !layer.is_digest() && !self.shelves.has(layer)) {
+            record.layers.pop();
+            self.keep(record)?;
+        }
+        Ok(())
+    }
+
+    /// Deletes what is on its way out.
+    pub(crate) fn empty_trash(&self) -> io::Result<()> {
+        for entry in fs::read_dir(&self.trash)? {
+            self.disk.erase(&entry?.path())?;
+        }
+        Ok(())
+    }
+
+    /// Lets go of what nobody needs when the server ends; sandboxes live on.
+    pub(crate) fn close(&self) -> io::Result<()> {
+        self.empty_trash()?;
+        if Record::all(&self.slots)?.is_empty() {
+            self.hierarchies.close();
+            self.disk.close();
+        }
+        Ok(())
+    }
+
+    /// Kills cgroups that no record knows: a record is written first and removed last, so nobody's.
+    pub(crate) fn sweep_cgroups(&self, records: &[Record]) {
+        for name in self.hierarchies.names() {
+            if records.iter().all(|record| record.name != name) {
+                let cgroup = self.hierarchies.cgroup(&name);
+                let _ = cgroup.kill(KERNEL_PATIENCE).and_then(|()| cgroup.remove(KERNEL_PATIENCE));
+            }
+        }
+    }
+
+    fn take_base(&self) -> u32 {
+        let mut bases = self.bases();
+        loop {
+            let base = FIRST_BASE + (u32::from_le_bytes(random()) % RANGES) * Mapping::WIDTH;
+            if bases.insert(base) {
+                return base;
+            }
+        }
+    }
+
+    fn bases(&self) -> std::sync::MutexGuard<'_, HashSet<u32>> {
+        self.bases.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+/// The limits as the kernel takes them.
+pub(crate) fn bounds(limits: &Limits) -> Bounds {
+    Bounds { cpus: limits.cpus.get(), memory: limits.memory_mb.get() << 20, pids: limits.pids.get() }
+}
+
+pub(crate) fn unavailable(what: &str, error: &io::Error) -> ProviderError {
+    ProviderError::Unavailable { why: format!("could not {what}: {error}") }
+}
+
+pub(crate) fn random<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).expect("the kernel has randomness");
+    bytes
+}

@@ -1,0 +1,80 @@
+//! Pausing, waking, snapshots, restarts.
+
+use carrel_model::sandbox::Depth;
+use carrel_sandbox::{Forking, Pausing, Provider, Sighting, providers::local::DiskChoice};
+
+use crate::yard::{Yard, new_id};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restart_of_the_server_finds_what_runs() {
+    let mut yard = Yard::open().await;
+    let id = yard.create(&yard.spec().await).await;
+    yard.run(&id, "sleep 1000 >/dev/null 2>&1 & echo $! > /pid").await;
+    yard.reopen().await;
+    assert_eq!(yard.local.inspect(&id).await, Ok(Sighting::Running));
+    assert_eq!(yard.run(&id, "kill -0 $(cat /pid)").await.code, 0, "what ran before runs on");
+    yard.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_loses_its_processes_keeps_its_files() {
+    let mut yard = Yard::open().await;
+    let id = yard.create(&yard.spec().await).await;
+    yard.run(&id, "echo work > /home/user/work").await;
+    yard.run(&id, "kill -9 -1").await;
+    // The first process cannot be killed from inside; from outside it is, as a reboot would.
+    let first = yard.run(&id, "true").await;
+    assert_eq!(first.code, 0);
+    yard.kill_first(&id).await;
+    yard.reopen().await;
+    assert_eq!(yard.local.inspect(&id).await, Ok(Sighting::Paused));
+    assert_eq!(yard.local.resume(&id).await, Ok(Depth::Files));
+    assert_eq!(yard.run(&id, "cat /home/user/work").await.out, "work\n");
+    yard.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fifty_naps_lose_nothing() {
+    let yard = Yard::open().await;
+    let id = yard.create(&yard.spec().await).await;
+    yard.run(&id, "head -c 1000000 /dev/urandom > /data; sha256sum /data > /sum").await;
+    for round in 0..50 {
+        let depth = if round % 10 == 9 { Depth::Files } else { Depth::Frozen };
+        assert_eq!(yard.local.pause(&id, depth).await, Ok(depth));
+        assert_eq!(yard.local.inspect(&id).await, Ok(Sighting::Paused));
+        yard.local.resume(&id).await.unwrap();
+        let ran = yard.run(&id, "sha256sum -c /sum && echo x >> /count").await;
+        assert_eq!(ran.code, 0, "round {round}: {ran:?}");
+    }
+    assert_eq!(yard.run(&id, "wc -l < /count").await.out.trim(), "50");
+    yard.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_snapshot_is_a_template_and_leaves_its_source_alone() {
+    for disk in [DiskChoice::Folder, DiskChoice::Image(Some(1 << 30))] {
+        let yard = Yard::with(disk, 0).await;
+        let spec = yard.spec().await;
+        let source = yard.create(&spec).await;
+        yard.run(&source, "echo one > /state; rm /etc/motd; mkdir /d; ln -s /state /d/link; sleep 1000 >/dev/null 2>&1 & echo $! > /pid").await;
+        let name = "snapshot/first".parse().unwrap();
+        let taken = yard.local.snapshot(&source, &name, false).await.unwrap();
+        assert_eq!(taken.name, name);
+        assert_eq!(yard.run(&source, "kill -0 $(cat /pid) && echo two > /state; cat /state").await.out, "two\n");
+
+        let mut forked = spec.clone();
+        forked.template = name.clone();
+        for _ in 0..3 {
+            let id = new_id();
+            yard.local.create(&id, &forked).await.unwrap();
+            assert_eq!(yard.run(&id, "cat /d/link; echo three > /state").await.out, "one\n");
+        }
+        // A second one, of a sandbox that sleeps, is a rename: the sandbox stands on what it was.
+        yard.local.pause(&source, Depth::Files).await.unwrap();
+        let second = "snapshot/second".parse().unwrap();
+        yard.local.snapshot(&source, &second, false).await.unwrap();
+        yard.local.resume(&source).await.unwrap();
+        assert_eq!(yard.run(&source, "cat /state").await.out, "two\n");
+        yard.close().await;
+    }
+}

@@ -1,0 +1,8 @@
+//! The local provider, for real: namespaces, cgroups, overlays, envd.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod abuse;
+mod contract;
+mod desk;
+mod lives;
+mod yard;

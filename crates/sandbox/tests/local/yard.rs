@@ -1,0 +1,165 @@
+//! A provider in a folder of its own, which must leave nothing behind.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use carrel_envd::{Envd, Event, Start};
+use carrel_model::{SandboxId, sandbox::Spec};
+use carrel_sandbox::{
+    Provider,
+    contract::usual_spec,
+    providers::local::{Config, DiskChoice, Local, PoolSize},
+};
+use futures::StreamExt;
+
+pub struct Yard {
+    pub folder: tempfile::TempDir,
+    pub local: Local,
+    config: Config,
+}
+
+/// What a command left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ran {
+    pub code: i32,
+    pub out: String,
+    pub err: String,
+}
+
+impl Yard {
+    pub async fn open() -> Yard {
+        Yard::with(DiskChoice::Folder, 0).await
+    }
+
+    pub async fn with(disk: DiskChoice, pool: usize) -> Yard {
+        assert!(rustix::process::geteuid().is_root(), "these tests make namespaces and need root");
+        let folder = tempfile::tempdir().unwrap();
+        let config = config(folder.path(), disk, pool);
+        let local = config.clone().build().await.unwrap();
+        Yard { folder, local, config }
+    }
+
+    /// As after a restart of the server.
+    pub async fn reopen(&mut self) {
+        self.local = self.config.clone().build().await.unwrap();
+    }
+
+    pub async fn spec(&self) -> Spec {
+        usual_spec(&self.local).await
+    }
+
+    pub async fn create(&self, spec: &Spec) -> SandboxId {
+        let id = new_id();
+        self.local.create(&id, spec).await.unwrap();
+        id
+    }
+
+    pub async fn envd(&self, id: &SandboxId) -> Envd {
+        let endpoint = self.local.endpoint(id).await.unwrap();
+        Envd::new(endpoint.dial, endpoint.token)
+    }
+
+    /// Runs a command in a shell as root.
+    pub async fn run(&self, id: &SandboxId, command: &str) -> Ran {
+        self.run_as(id, "root", command).await
+    }
+
+    pub async fn run_as(&self, id: &SandboxId, user: &str, command: &str) -> Ran {
+        let start = Start {
+            program: "/bin/sh".into(),
+            args: vec!["-c".into(), command.into()],
+            user: Some(user.into()),
+            cwd: Some("/".into()),
+            env: BTreeMap::new(),
+            ..Start::default()
+        };
+        let mut events = self.envd(id).await.start(&start).await.unwrap();
+        let (mut out, mut err, mut code) = (Vec::new(), Vec::new(), None);
+        while let Some(event) = events.next().await {
+            match event.unwrap() {
+                Event::Stdout(bytes) | Event::Terminal(bytes) => out.extend(bytes),
+                Event::Stderr(bytes) => err.extend(bytes),
+                Event::Ended(ended) => code = Some(ended.exit_code),
+                Event::Started { .. } => {}
+            }
+        }
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        Ran { code: code.unwrap(), out: text(out), err: text(err) }
+    }
+
+    /// Kills the first process of a sandbox from outside, as a reboot would.
+    pub async fn kill_first(&self, id: &SandboxId) {
+        for file in std::fs::read_dir(self.folder.path().join("slots")).unwrap() {
+            let path = file.unwrap().path();
+            let Ok(text) = std::fs::read_to_string(&path) else { continue };
+            let record: serde_json::Value = serde_json::from_str(&text).unwrap();
+            if record["id"] == id.as_str() {
+                let pid = record["first"]["pid"].as_i64().unwrap() as i32;
+                let pid = rustix::process::Pid::from_raw(pid).unwrap();
+                rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+                while self.local.inspect(id).await != Ok(carrel_sandbox::Sighting::Paused) {
+                    tokio::task::yield_now().await;
+                }
+            }
+        }
+    }
+
+    /// Ends everything and asserts that nothing is left: no process, cgroup, mount or file.
+    pub async fn close(self) {
+        for (id, _) in self.local.list().await.unwrap() {
+            self.local.destroy(&id).await.unwrap();
+        }
+        self.local.close().await;
+        let house = self.config.house.clone();
+        drop(self.local);
+        let left: Vec<PathBuf> = cgroups(&house);
+        assert_eq!(left, Vec::<PathBuf>::new(), "cgroups are left behind");
+        let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+        let here = self.folder.path().to_str().unwrap();
+        assert!(!mounts.contains(here), "mounts are left behind");
+        for name in ["slots", "trash", "drafts"] {
+            let root = self.folder.path().join(name);
+            let left: Vec<_> = std::fs::read_dir(root).into_iter().flatten().map(|e| e.unwrap().path()).collect();
+            assert_eq!(left, Vec::<PathBuf>::new(), "files are left behind");
+        }
+    }
+}
+
+pub fn config(folder: &Path, disk: DiskChoice, pool: usize) -> Config {
+    Config {
+        folder: folder.to_owned(),
+        house: format!("test-{}", hex::encode(random_bytes::<6>())),
+        launcher: (env!("CARGO_BIN_EXE_carrel-launcher").into(), vec![]),
+        pool: PoolSize { target: pool, cap: pool * 2 },
+        disk,
+    }
+}
+
+pub fn new_id() -> SandboxId {
+    SandboxId::from_random(random_bytes())
+}
+
+fn random_bytes<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).unwrap();
+    bytes
+}
+
+/// Every folder of cgroups that belongs to a house.
+fn cgroups(house: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![PathBuf::from("/sys/fs/cgroup")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let is_ours = entry.file_name().to_str() == Some(house);
+            if is_ours {
+                found.push(entry.path());
+            } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                folders.push(entry.path());
+            }
+        }
+    }
+    found
+}

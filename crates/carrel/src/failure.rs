@@ -27,6 +27,12 @@ pub(crate) struct Failure {
     passed_on: Option<u8>,
 }
 
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.sentence)
+    }
+}
+
 impl Failure {
     pub(crate) fn new(sentence: impl Into<String>) -> Self {
         Failure { sentence: sentence.into(), hint: None, exit: Exit::Failed, passed_on: None }

@@ -121,6 +121,7 @@ pub fn run(scratch: &Path) -> io::Result<()> {
     let wire = io::stdin().as_fd().try_clone_to_owned()?;
     crate::seccomp::prepare()?;
     sys::collect_no_children();
+    rustix::process::umask(Mode::from_raw_mode(0o022));
     sys::new_mount_namespace()?;
     // What the host mounts later is seen here; what is mounted here is seen nowhere else and ends with this process.
     mount_change("/", MountPropagationFlags::REC | MountPropagationFlags::DOWNSTREAM)?;

@@ -3,12 +3,16 @@
 //! `mmdebstrap` hands over a tar stream, which is unpacked like anybody's: it never touches the shelves itself. As root
 //! both work in process and mount namespaces of their own, so calling the work off ends all of it and leaves no mount.
 
-use std::{path::PathBuf, process::Stdio};
+use std::{
+    path::PathBuf,
+    process::Stdio,
+    sync::{Mutex, PoisonError},
+};
 
 use carrel_model::TemplateName;
 use jiff::Timestamp;
 use tokio::{
-    io::{AsyncBufReadExt, AsyncReadExt, BufReader},
+    io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader},
     process::{Child, Command},
     sync::mpsc,
 };
@@ -158,7 +162,7 @@ async fn debootstrap(
     }
     command.arg(suite).arg(draft.folder());
     progress.say(format!("debootstrap: Debian {suite} and {} packages on top", packages.len()));
-    let mut child = start(command, Stdio::null(), "debootstrap")?;
+    let mut child = start(command, Stdio::piped(), "debootstrap")?;
     attend(&mut child, "debootstrap", progress).await?;
     Ok(draft)
 }
@@ -194,29 +198,43 @@ fn start(mut command: Command, output: Stdio, name: &str) -> Result<Child, Templ
 
 /// Passes on what a program says, and waits for its end.
 async fn attend(child: &mut Child, name: &str, progress: &Progress) -> Result<(), TemplateError> {
-    let mut last = String::new();
-    let mut unknown = None;
-    if let Some(words) = child.stderr.take() {
-        let mut lines = BufReader::new(words).lines();
-        while let Ok(Some(line)) = lines.next_line().await {
-            let line = line.trim();
-            if line.is_empty() || line.starts_with("W: ") {
-                continue;
-            }
-            if line.contains("Unable to locate package") || line.contains("Couldn't find these debs") {
-                unknown = Some(line.to_owned());
-            }
-            if line.starts_with("E: ") || last.is_empty() || !last.starts_with("E: ") {
-                line.clone_into(&mut last);
-            }
-            progress.say(line);
-        }
-    }
+    let heard = Mutex::new(Heard::default());
+    // One of the tools talks on its output, the other has handed that over for better things.
+    futures::join!(listen(child.stdout.take(), &heard, progress), listen(child.stderr.take(), &heard, progress));
     let status = child.wait().await.doing(|| format!("wait for {name}"))?;
-    match (status.success(), unknown) {
+    let heard = heard.into_inner().unwrap_or_else(PoisonError::into_inner);
+    match (status.success(), heard.unknown) {
         (true, _) => Ok(()),
         (false, Some(line)) => Err(TemplateError::invalid(format!("{name}: {line}"))),
-        (false, None) => Err(TemplateError::unavailable(format!("{name} ended with {status}: {last}"))),
+        (false, None) => Err(TemplateError::unavailable(format!("{name} ended with {status}: {}", heard.last))),
+    }
+}
+
+/// What a program said that explains its end.
+#[derive(Default)]
+struct Heard {
+    /// The last complaint, or else the last line.
+    last: String,
+    /// That a package is not there.
+    unknown: Option<String>,
+}
+
+async fn listen(words: Option<impl AsyncRead + Unpin>, heard: &Mutex<Heard>, progress: &Progress) {
+    let Some(words) = words else { return };
+    let mut lines = BufReader::new(words).lines();
+    while let Ok(Some(line)) = lines.next_line().await {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with("W: ") {
+            continue;
+        }
+        progress.say(line);
+        let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
+        if line.contains("Unable to locate package") || line.contains("Couldn't find these debs") {
+            heard.unknown = Some(line.to_owned());
+        }
+        if line.starts_with("E: ") || !heard.last.starts_with("E: ") {
+            line.clone_into(&mut heard.last);
+        }
     }
 }
 

@@ -5,4 +5,5 @@ mod abuse;
 mod contract;
 mod desk;
 mod lives;
+mod stored;
 mod yard;

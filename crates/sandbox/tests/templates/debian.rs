@@ -7,7 +7,7 @@ use carrel_sandbox::template::{TemplateError, make_debian};
 use crate::{Heard, House, exists, needs_root};
 
 fn needs_mmdebstrap() {
-    let found = ["/usr/bin/mmdebstrap", "/usr/sbin/debootstrap"].iter().any(|path| fs::exists(path).unwrap());
+    let found = fs::exists("/usr/bin/mmdebstrap").unwrap();
     assert!(found, "this test makes Debian: run scripts/setup, or `apt-get install mmdebstrap`");
 }
 
@@ -66,7 +66,7 @@ async fn a_debian_that_is_called_off_leaves_nothing() {
     let progress = heard.progress();
     let making = make_debian(&house.shelves, &name, "bookworm", &[], &progress);
     let begun = async {
-        while !heard.has("running apt-get") && !heard.has("Retrieving") {
+        while !heard.has("running apt-get") {
             tokio::task::yield_now().await;
         }
     };

@@ -5,7 +5,7 @@
 use std::{
     collections::{BTreeMap, HashSet},
     fs, io,
-    os::fd::OwnedFd,
+    os::{fd::OwnedFd, unix::fs::PermissionsExt},
     path::PathBuf,
     sync::Mutex,
     time::Duration,
@@ -139,7 +139,12 @@ impl Yard {
         };
         made.map_err(trouble)?;
         for name in ["upper", "work"] {
-            fs::create_dir_all(place.join(name)).map_err(trouble)?;
+            match fs::create_dir(place.join(name)) {
+                // Everybody inside walks through the root, whatever the server's own files are like.
+                Ok(()) => fs::set_permissions(place.join(name), fs::Permissions::from_mode(0o755)).map_err(trouble)?,
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(trouble(error)),
+            }
         }
         let bounds = bounds(&record.limits);
         self.cgroup(record).make(&bounds).map_err(|error| unavailable("set its limits", &error))?;

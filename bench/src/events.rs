@@ -22,7 +22,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Outcome, create,
+    Outcome, control,
     http::{Connection, Request, Stream, broken, take_line},
     report::{self, Measure, Unit, quantile},
     server::Server,
@@ -74,11 +74,11 @@ pub(crate) async fn measure(quick: bool) -> Outcome<()> {
 
 async fn in_house(plan: &Plan) -> Outcome<(carrel_model::public::SandboxView, Round)> {
     let house = Server::house()?;
-    let sample = create::sample(&house).await?;
+    let sample = control::sample(&house).await?;
     // Each of these requests makes two entries, a commit or two apart: what is wanted, and that it is so.
     let mut writers = Vec::new();
     for _ in 0..WRITERS {
-        let id = create::sample(&house).await?.id;
+        let id = control::sample(&house).await?.id;
         let pause = house.request("POST", &format!("/api/v1/sandboxes/{id}/pause?wait=paused"), None);
         let resume = house.request("POST", &format!("/api/v1/sandboxes/{id}/resume?wait=ready"), None);
         let create = house.request("POST", "/api/v1/sandboxes?wait=ready", Some("{}"));

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 
 use crate::{
-    Outcome, create,
+    Outcome, control,
     http::{Connection, Request},
     report::{self, Measure, Unit},
     server::Server,
@@ -17,7 +17,7 @@ const CONNECTIONS: usize = 32;
 pub(crate) async fn measure(quick: bool) -> Outcome<()> {
     let (rounds, lasts) = if quick { (1, Duration::from_millis(500)) } else { (7, Duration::from_secs(3)) };
     let house = Server::house()?;
-    let sample = create::sample(&house).await?;
+    let sample = control::sample(&house).await?;
     let peer = Server::peer(&sample)?;
     let look = house.request("GET", &format!("/api/v1/sandboxes/{}", sample.id), None);
     let show = peer.request("GET", "/sandbox", None);

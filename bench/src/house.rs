@@ -1,6 +1,6 @@
 //! A house as `carrel serve` opens it: SQLite, the fake provider, numbers and log, but no rate limit.
 
-use std::{num::NonZeroU32, sync::Arc, time::Duration};
+use std::{num::NonZeroU32, path::Path, sync::Arc, time::Duration};
 
 use carrel_control::{Control, KeysDesk, Patience, Retention, Settings};
 use carrel_model::{NodeId, number::Cpus, public::Defaults, sandbox};
@@ -19,7 +19,7 @@ pub(crate) async fn serve() -> Outcome<()> {
     let store = Store::open(&Options::new(Database::Sqlite(folder.path().join("carrel.db")))).await?;
     let fake = fake::Config { folder: folder.path().join("fake"), create_takes: Duration::ZERO, reach: Reach::Node };
     let fake: Arc<dyn Provider> = Arc::new(fake.build()?);
-    let control = Control::open(store, [("fake".parse()?, fake)], settings()?).await?;
+    let control = Control::open(store, [("fake".parse()?, fake)], settings(folder.path())?).await?;
     let key = KeysDesk::draw_secret();
     control.keys().adopt_admin(&key, "bench").await?;
     let options = carrel_api::Options {
@@ -36,7 +36,7 @@ pub(crate) async fn serve() -> Outcome<()> {
 }
 
 /// The defaults of `carrel serve`.
-fn settings() -> Outcome<Settings> {
+fn settings(folder: &Path) -> Outcome<Settings> {
     let limits = sandbox::Limits {
         cpus: Cpus::new(2.0).expect("in range"),
         memory_mb: sandbox::MemoryMb::new(2048).expect("in range"),
@@ -50,6 +50,8 @@ fn settings() -> Outcome<Settings> {
         patience: Patience::default(),
         retention: Retention::default(),
         steps_at_once: 64,
+        transcript_cap: Settings::TRANSCRIPT_CAP,
+        scratch: folder.join("scratch"),
     })
 }
 

@@ -5,6 +5,7 @@
 use std::{
     io::{self, BufRead, ErrorKind},
     net::SocketAddr,
+    time::Instant,
 };
 
 use tokio::{
@@ -38,6 +39,21 @@ impl Request {
         text.push_str(body.unwrap_or_default());
         Request(text.into_bytes())
     }
+
+    /// The same request, with events for an answer.
+    pub(crate) fn for_events(mut self) -> Self {
+        let line = self.0.iter().position(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+        self.0.splice(line..line, *b"accept: text/event-stream\r\n");
+        self
+    }
+
+    /// The head of a request whose body, of so many bytes, follows.
+    pub(crate) fn head(method: &str, path: &str, key: &str, length: u64) -> Vec<u8> {
+        let text = format!(
+            "{method} {path} HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer {key}\r\ncontent-length: {length}\r\n\r\n"
+        );
+        text.into_bytes()
+    }
 }
 
 impl Connection {
@@ -50,11 +66,31 @@ impl Connection {
     /// Sends a request and reads the whole answer. Anything but a success is an error.
     pub(crate) async fn ask(&mut self, request: &Request) -> io::Result<&[u8]> {
         let head = self.send(request).await?;
-        let length = content_length(&self.buffer[..head]).ok_or_else(|| broken("an answer without a length"))?;
+        let length = match self.buffer.get(9..12) {
+            Some(b"204") => 0,
+            _ => content_length(&self.buffer[..head]).ok_or_else(|| broken("an answer without a length"))?,
+        };
         while self.buffer.len() < head + length {
             fill(&mut self.stream, &mut self.buffer).await?;
         }
         Ok(&self.buffer[head..head + length])
+    }
+
+    /// Sends a request whose answer comes in chunks, and says when the first of these words had come. The answer is read
+    /// to its end, so that the connection can be used again.
+    pub(crate) async fn ask_for_words(&mut self, request: &Request, words: &[u8]) -> io::Result<Instant> {
+        const END: &[u8] = b"\r\n0\r\n\r\n";
+        self.send(request).await?;
+        let mut heard = None;
+        loop {
+            if heard.is_none() && self.buffer.windows(words.len()).any(|part| part == words) {
+                heard = Some(Instant::now());
+            }
+            if self.buffer.ends_with(END) {
+                return heard.ok_or_else(|| broken(&String::from_utf8_lossy(&self.buffer)));
+            }
+            fill(&mut self.stream, &mut self.buffer).await?;
+        }
     }
 
     /// Sends a request whose answer goes on.
@@ -133,7 +169,7 @@ async fn fill(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> io::Result<()> {
     }
 }
 
-fn content_length(head: &[u8]) -> Option<usize> {
+pub(crate) fn content_length(head: &[u8]) -> Option<usize> {
     const NAME: &[u8] = b"content-length: ";
     let mut rest = head;
     while !rest.is_empty() {

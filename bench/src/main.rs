@@ -1,13 +1,13 @@
 //! Measures Carrel. Every number stands beside its peer from the same run; nothing here passes or fails by a clock.
 //!
-//! A peer is the least program that keeps a comparable promise: axum with a bare handler. House and peer are processes
-//! of their own (this binary, started again in another role), measured by turns: house, peer, house, peer. Shown are
-//! medians over these rounds, so that a noisy moment of the machine spoils a round and not the answer.
-//!
-//! Absent on purpose: absolute aims. A shared machine cannot keep them.
+//! A peer is the least program that keeps a comparable promise: axum with a bare handler for what the control plane does,
+//! bwrap, runc, `cp` and a plain spawn for what sandboxes do. House, desk and peer are processes of their own, measured by
+//! turns: house, peer, house, peer. Shown are medians over these rounds, so that a noisy moment of the machine spoils a
+//! round and not the answer. Where something has no peer (a pause), its aim is a time, and the number stands alone.
 #![forbid(unsafe_code)]
 
-mod create;
+mod control;
+mod desk;
 mod events;
 mod get;
 mod house;
@@ -30,12 +30,30 @@ struct Args {
     /// Fewer and shorter rounds: shows that everything works, not how fast.
     #[arg(long)]
     quick: bool,
+    /// How large the file of `files` is, in MB.
+    #[arg(long)]
+    file_mb: Option<u64>,
+    /// How many sandboxes live at once in `many`.
+    #[arg(long)]
+    live: Option<usize>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Part {
-    /// `POST /api/v1/sandboxes?wait=ready` against one durable insert.
+    /// A sandbox, from nothing and from the pool, to the first byte of `echo hi`, against bwrap and others.
     Create,
+    /// `/bin/true` in a sandbox against a plain spawn.
+    Exec,
+    /// Fifty sandboxes at once; a thousand that idle.
+    Many,
+    /// A large file in and out against `cp`.
+    Files,
+    /// Sandboxes put to sleep and woken.
+    Pause,
+    /// Copies of a sandbox with ten thousand files against `cp -a`.
+    Fork,
+    /// `POST /api/v1/sandboxes?wait=ready` at the fake provider against one durable insert.
+    Control,
     /// A thousand readers of the events against a bare broadcast.
     Events,
     /// `GET /api/v1/sandboxes/{id}` against a bare handler.
@@ -46,30 +64,50 @@ enum Part {
     /// Serves the peers, for the benches.
     #[value(hide = true)]
     Peer,
+    /// Keeps a `carrel serve`, for the benches.
+    #[value(hide = true)]
+    Desk,
 }
 
+const ALL: &[Part] = &[
+    Part::Create,
+    Part::Exec,
+    Part::Many,
+    Part::Files,
+    Part::Pause,
+    Part::Fork,
+    Part::Control,
+    Part::Events,
+    Part::Get,
+];
+
 fn main() -> Outcome<()> {
-    let Args { parts, quick } = Args::parse();
+    let args = Args::parse();
     raise_file_limit()?;
     let runtime = tokio::runtime::Runtime::new()?;
-    match parts.as_slice() {
+    match args.parts.as_slice() {
         [Part::House] => runtime.block_on(house::serve()),
         [Part::Peer] => runtime.block_on(peer::serve()),
-        chosen => {
-            let chosen = if chosen.is_empty() { &[Part::Create, Part::Events, Part::Get] } else { chosen };
-            runtime.block_on(measure(chosen, quick))
-        }
+        [Part::Desk] => runtime.block_on(desk::serve()),
+        chosen => runtime.block_on(measure(if chosen.is_empty() { ALL } else { chosen }, &args)),
     }
 }
 
-async fn measure(parts: &[Part], quick: bool) -> Outcome<()> {
+async fn measure(parts: &[Part], args: &Args) -> Outcome<()> {
+    let quick = args.quick;
     report::introduce(quick)?;
     for part in parts {
         match part {
-            Part::Create => create::measure(quick).await?,
+            Part::Create => desk::create::measure(quick).await?,
+            Part::Exec => desk::exec::measure(quick).await?,
+            Part::Many => desk::many::measure(quick, args.live.unwrap_or(if quick { 40 } else { 1000 })).await?,
+            Part::Files => desk::files::measure(quick, args.file_mb.unwrap_or(if quick { 64 } else { 1000 })).await?,
+            Part::Pause => desk::pause::measure(quick).await?,
+            Part::Fork => desk::fork::measure(quick).await?,
+            Part::Control => control::measure(quick).await?,
             Part::Events => events::measure(quick).await?,
             Part::Get => get::measure(quick).await?,
-            Part::House | Part::Peer => return Err("a server is not a bench".into()),
+            Part::House | Part::Peer | Part::Desk => return Err("a server is not a bench".into()),
         }
     }
     Ok(())

@@ -1,6 +1,7 @@
 //! What is said: for each measure the house, its peer and the ratio.
 
 use std::{
+    borrow::Cow,
     fmt::Display,
     io::{self, Write},
 };
@@ -12,7 +13,7 @@ use crate::Outcome;
 /// One measure, taken of both in every round.
 #[derive(Clone)]
 pub(crate) struct Measure {
-    name: &'static str,
+    name: Cow<'static, str>,
     unit: Unit,
     aim: &'static str,
     rounds: Vec<(f64, f64)>,
@@ -25,14 +26,18 @@ pub(crate) enum Unit {
     PerSecond,
     /// Processors kept busy.
     Cores,
+    Bytes,
+    BytesPerSecond,
+    /// Clock ticks of processor time, a hundred to a second.
+    Ticks,
 }
 
 impl Measure {
-    pub(crate) fn new(name: &'static str, unit: Unit) -> Self {
-        Measure { name, unit, aim: "", rounds: Vec::new() }
+    pub(crate) fn new(name: impl Into<Cow<'static, str>>, unit: Unit) -> Self {
+        Measure { name: name.into(), unit, aim: "", rounds: Vec::new() }
     }
 
-    /// What the ratio should be, in words.
+    /// What it, or the ratio, should be, in words.
     pub(crate) fn aim(self, aim: &'static str) -> Self {
         Measure { aim, ..self }
     }
@@ -40,6 +45,23 @@ impl Measure {
     /// The numbers of one round.
     pub(crate) fn note(&mut self, house: f64, peer: f64) {
         self.rounds.push((house, peer));
+    }
+
+    /// The number of one round, of something that has no peer.
+    pub(crate) fn note_alone(&mut self, house: f64) {
+        self.rounds.push((house, f64::NAN));
+    }
+
+    fn row(&self) -> String {
+        let Measure { name, unit, aim, rounds } = self;
+        let house = unit.show(median(rounds.iter().map(|round| round.0)));
+        let peer = median(rounds.iter().map(|round| round.1));
+        if peer.is_nan() {
+            return format!("  {name:<38}{house:>12}{:>12}{:>9}   {aim}", "", "");
+        }
+        // Of each round, whose two halves had the same weather; not of the two medians.
+        let ratio = median(rounds.iter().map(|round| round.0 / round.1));
+        format!("  {name:<38}{house:>12}{:>12}{ratio:>8.2}×   {aim}", unit.show(peer))
     }
 }
 
@@ -51,6 +73,10 @@ impl Unit {
             Unit::Microseconds => format!("{number:.1} µs"),
             Unit::PerSecond => format!("{number:.0}/s"),
             Unit::Cores => format!("{number:.2}"),
+            Unit::Bytes if number.abs() >= 1e6 => format!("{:.2} MB", number / 1e6),
+            Unit::Bytes => format!("{:.0} kB", number / 1e3),
+            Unit::BytesPerSecond => format!("{:.0} MB/s", number / 1e6),
+            Unit::Ticks => format!("{number:.0} ticks"),
         }
     }
 }
@@ -82,19 +108,14 @@ pub(crate) fn table(title: &str, measures: &[Measure]) -> Outcome<()> {
     let rounds = measures.first().map_or(0, |measure| measure.rounds.len());
     line(format_args!("\n{title}"))?;
     line(format_args!(
-        "  {:<34}{:>12}{:>12}{:>9}   aim",
+        "  {:<38}{:>12}{:>12}{:>9}   aim",
         format!("median of rounds: {rounds}"),
         "house",
         "peer",
         "ratio"
     ))?;
-    for Measure { name, unit, aim, rounds } in measures {
-        let house = median(rounds.iter().map(|round| round.0));
-        let peer = median(rounds.iter().map(|round| round.1));
-        // Of each round, whose two halves had the same weather; not of the two medians.
-        let ratio = median(rounds.iter().map(|round| round.0 / round.1));
-        let row = format!("  {name:<34}{:>12}{:>12}{ratio:>8.2}×   {aim}", unit.show(house), unit.show(peer));
-        line(row.trim_end())?;
+    for measure in measures {
+        line(measure.row().trim_end())?;
     }
     Ok(())
 }

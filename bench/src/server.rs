@@ -1,11 +1,12 @@
 //! The servers under measure: processes of their own, from both sides.
 //!
-//! A server reads one line from its standard input, says one line (`address key`) on its standard output, and ends when
-//! its standard input does. However the measuring process dies, its servers end and take their folders with them.
+//! A server reads one line from its standard input, says one line (`address key`, and of a server that has one of its own,
+//! the process and the folder) on its standard output, and ends when its standard input does. However the measuring process dies, its servers end and take their folders with them.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::SocketAddr,
+    path::PathBuf,
     process::{Child, ChildStdin, Command, Stdio},
     time::{Duration, Instant},
 };
@@ -28,36 +29,58 @@ pub(crate) struct Server {
     /// Where it listens.
     pub(crate) address: SocketAddr,
     key: String,
+    /// The process that is measured.
+    pub(crate) pid: u32,
+    /// Where the server keeps everything, when that is of interest.
+    pub(crate) folder: PathBuf,
+    /// How long it may take to tidy up.
+    patience: Duration,
 }
 
 impl Server {
     /// Starts a house with the fake provider.
     pub(crate) fn house() -> Outcome<Server> {
-        Server::start("house", "")
+        Server::start("house", "", Duration::from_secs(5))
     }
 
     /// Starts the peers, which answer with a sandbox like this one.
     pub(crate) fn peer(sample: &SandboxView) -> Outcome<Server> {
-        Server::start("peer", &serde_json::to_string(sample)?)
+        Server::start("peer", &serde_json::to_string(sample)?, Duration::from_secs(5))
     }
 
-    fn start(role: &str, first_words: &str) -> Outcome<Server> {
+    /// Starts the real `carrel serve` with sandboxes of this machine, so many of them waiting in its pool.
+    pub(crate) fn desk(pool: usize) -> Outcome<Server> {
+        Server::start("desk", &pool.to_string(), Duration::from_secs(300))
+    }
+
+    fn start(role: &str, first_words: &str, patience: Duration) -> Outcome<Server> {
         // Not the path: the binary may be built anew while we measure.
         let mut command = Command::new("/proc/self/exe");
         let mut process = command.arg(role).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-        let mut words = process.stdin.take();
-        let mut answer = String::new();
+        let (words, said, pid) = (process.stdin.take(), process.stdout.take(), process.id());
         // From here on, dropping it ends the process.
         let placeholder = SocketAddr::from(([127, 0, 0, 1], 0));
-        let server = |process, words| Server { process, words, address: placeholder, key: String::new() };
-        if let (Some(words), Some(said)) = (&mut words, process.stdout.take()) {
+        let (key, folder) = (String::new(), PathBuf::new());
+        let mut server = Server { process, words, address: placeholder, key, pid, folder, patience };
+        let mut answer = String::new();
+        if let (Some(words), Some(said)) = (&mut server.words, said) {
             writeln!(words, "{first_words}")?;
             BufReader::new(said).read_line(&mut answer)?;
         }
-        let mut server = server(process, words);
-        let (address, key) = answer.trim_end().split_once(' ').ok_or("a server did not start; see above")?;
+        let mut answer = answer.trim_end().splitn(4, ' ');
+        let (Some(address), Some(key)) = (answer.next(), answer.next()) else {
+            return Err("a server did not start; see above".into());
+        };
         (server.address, server.key) = (address.parse()?, key.to_owned());
+        if let (Some(pid), Some(folder)) = (answer.next(), answer.next()) {
+            (server.pid, server.folder) = (pid.parse()?, folder.into());
+        }
         Ok(server)
+    }
+
+    /// The key that opens every door.
+    pub(crate) fn key(&self) -> &str {
+        &self.key
     }
 
     /// A request that this server believes.
@@ -67,20 +90,24 @@ impl Server {
 
     /// The processor time it has used so far.
     pub(crate) fn cpu(&self) -> Outcome<Duration> {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.process.id()))?;
-        // The name in the second field may hold blanks; it ends with the last parenthesis.
-        let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-        let ticks: u64 =
-            fields.get(11..13).ok_or("a short stat file")?.iter().filter_map(|f| f.parse::<u64>().ok()).sum();
         // Linux shows a hundred ticks to a second, whatever it counts with.
-        Ok(Duration::from_millis(ticks * 10))
+        Ok(Duration::from_millis(ticks(self.pid)? * 10))
     }
+}
+
+/// The processor time that a process has used so far, in ticks.
+pub(crate) fn ticks(pid: u32) -> Outcome<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    // The name in the second field may hold blanks; it ends with the last parenthesis.
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+    let both = fields.get(11..13).ok_or("a short stat file")?;
+    Ok(both.iter().filter_map(|field| field.parse::<u64>().ok()).sum())
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
         drop(self.words.take());
-        let patience = Instant::now() + Duration::from_secs(5);
+        let patience = Instant::now() + self.patience;
         while matches!(self.process.try_wait(), Ok(None)) && Instant::now() < patience {
             std::thread::sleep(Duration::from_millis(5));
         }

@@ -67,6 +67,30 @@ pub(crate) async fn doctor(data: &DataDir, args: &FileArgs, common: &Common) -> 
             Some("start it with `carrel serve`"),
         ),
     }
+    for finding in carrel_linux::fitness::survey() {
+        let state = if finding.there { State::Good } else { State::Missing };
+        find(finding.what, state, finding.detail, finding.hint);
+    }
+    let controllers = carrel_linux::fitness::controllers();
+    let limits: Vec<_> = ["cpu", "memory", "pids", "freeze"]
+        .into_iter()
+        .filter(|name| !controllers.iter().any(|found| found.starts_with(name)))
+        .collect();
+    match limits.is_empty() {
+        true => find("cgroups", State::Good, controllers.join(", "), None),
+        false => find("cgroups", State::Missing, format!("no {}", limits.join(", no ")), Some("mount cgroup2 with these controllers")),
+    }
+    for (program, what, hint) in [
+        ("mkfs.btrfs", "quick copies of sandboxes and disk limits by the filesystem", "apt-get install btrfs-progs"),
+        ("criu", "pausing with memory to disk (4.1 or newer)", "scripts/install-criu, or apt-get install criu on Debian 13"),
+        ("runsc", "isolation gvisor", "apt-get install runsc"),
+        ("mmdebstrap", "the template debian", "apt-get install mmdebstrap"),
+    ] {
+        match in_path(program) {
+            true => find(program, State::Good, format!("for {what}"), None),
+            false => find(program, State::Missing, format!("not found; it is for {what}"), Some(hint)),
+        }
+    }
     // Looking must not make a folder: the fake says the same wherever it would live.
     let folder = std::env::temp_dir();
     let fake = fake::Config { folder, create_takes: Default::default(), reach: Reach::Node }.build();
@@ -135,5 +159,6 @@ fn version(program: &str, flag: &str) -> Option<String> {
 
 fn in_path(name: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| folder.join(name).is_file())
+    let usual = ["/usr/sbin", "/sbin"].map(Into::into);
+    std::env::split_paths(&path).chain(usual).any(|folder| folder.join(name).is_file())
 }

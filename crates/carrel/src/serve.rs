@@ -150,10 +150,7 @@ async fn open_local(data: &DataDir, config: &Config) -> Result<local::Local, Fai
         // Cgroups are the machine's: the node's name keeps those of two houses apart.
         house: data.node()?.to_string(),
         launcher: (program, vec![LAUNCHER.into()]),
-        pool: local::PoolSize {
-            target: config.local.pool.get() as usize,
-            cap: config.local.pool_cap.get() as usize,
-        },
+        pool: local::PoolSize { target: config.local.pool.get() as usize, cap: config.local.pool_cap.get() as usize },
         disk,
     };
     settings.build().await.map_err(|error| {

@@ -16,20 +16,20 @@ mod shelf;
 mod sturdy;
 mod sweep;
 
+pub use carrel_envd::{Content, Line};
+pub use carrel_store::{Chunk, Stream};
 pub use desks::{
     audit::{AuditDesk, AuditQuery},
     events::{EventFilter, EventsDesk, Heard, Listener},
     execs::{Attached, ExecsDesk, Running},
     files::{FilesDesk, Found},
+    keys::{KeysDesk, Link, Visit},
     logs::{LogReader, LogsDesk},
     ports::{PortLine, PortsDesk},
-    keys::{KeysDesk, Link, Visit},
     providers::ProvidersDesk,
     sandboxes::{Created, SandboxQuery, SandboxesDesk, Waited},
     templates::{ContentKind, TemplatesDesk},
 };
-pub use carrel_envd::{Content, Line};
-pub use carrel_store::{Chunk, Stream};
 pub use error::Error;
 pub use house::{Control, Idempotency};
 pub use inside::live::Reader;

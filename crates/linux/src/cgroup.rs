@@ -111,12 +111,17 @@ impl Hierarchies {
         if self.unified.is_none() {
             missing.push("no unified cgroup hierarchy can be written: sandboxes cannot be frozen".to_owned());
         }
-        for (controller, what) in [("cpu", "processors"), ("memory", "memory"), ("pids", "processes")] {
+        for (controller, what) in [("cpu", "processors are"), ("memory", "memory is"), ("pids", "processes are")] {
             if !self.has(controller) {
-                missing.push(format!("no cgroup controller `{controller}` can be used: {what} are not limited"));
+                missing.push(format!("no cgroup controller `{controller}` can be used: {what} not limited"));
             }
         }
         missing
+    }
+
+    /// Whether processes can be frozen.
+    pub fn can_freeze(&self) -> bool {
+        self.unified.is_some()
     }
 
     fn has(&self, controller: &str) -> bool {
@@ -228,6 +233,12 @@ impl Cgroup {
             let _ = fs::write(unified.join("cgroup.freeze"), "0");
         }
         Err(io::ErrorKind::TimedOut.into())
+    }
+
+    /// Tells all processes to freeze and does not wait for it.
+    pub fn begin_freezing(&self) -> io::Result<()> {
+        let unified = self.unified.as_ref().ok_or(io::ErrorKind::Unsupported)?;
+        fs::write(unified.join("cgroup.freeze"), "1")
     }
 
     /// Whether it is frozen, or on the way there.

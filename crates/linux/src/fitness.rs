@@ -1,19 +1,90 @@
-//! What this host offers for jails.
+//! What this host offers for jails. It looks and changes nothing.
 
 use std::fs;
 
+/// One thing that a full jail wants.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// What was looked for.
+    pub what: &'static str,
+    /// Whether it is there.
+    pub there: bool,
+    /// A sentence.
+    pub detail: String,
+    /// What would give it.
+    pub hint: Option<&'static str>,
+}
+
 /// What is missing for a full jail, each a sentence with what would give it. Empty when nothing is.
 pub fn missing() -> Vec<String> {
-    let mut missing = Vec::new();
-    if !rustix::process::geteuid().is_root() {
-        missing.push("not root: limits, idmapped layers and a range of users per sandbox need it; run `carrel serve` as root".to_owned());
-    }
-    if !fs::read_to_string("/proc/filesystems").is_ok_and(|text| text.lines().any(|line| line.trim_end().ends_with("overlay"))) {
-        missing.push("the kernel has no overlay filesystem; try `modprobe overlay`".to_owned());
-    }
-    let namespaces = fs::read_to_string("/proc/sys/user/max_user_namespaces").unwrap_or_default();
-    if namespaces.trim() == "0" {
-        missing.push("user namespaces are switched off; set user.max_user_namespaces with sysctl".to_owned());
-    }
-    missing
+    let lacking = survey().into_iter().filter(|finding| !finding.there);
+    lacking.map(|finding| format!("{}: {}; {}", finding.what, finding.detail, finding.hint.unwrap_or_default())).collect()
 }
+
+/// Everything a full jail wants, and whether it is there. Cgroups are looked at where they are used.
+pub fn survey() -> Vec<Finding> {
+    let found = |what, there, detail: &str, hint| Finding { what, there, detail: detail.to_owned(), hint };
+    let root = rustix::process::geteuid().is_root();
+    let filesystems = fs::read_to_string("/proc/filesystems").unwrap_or_default();
+    let has = |name: &str| filesystems.lines().any(|line| line.split_whitespace().last() == Some(name));
+    let most = fs::read_to_string("/proc/sys/user/max_user_namespaces").unwrap_or_default();
+    // Some distributions have a switch of their own for plain users.
+    let barred = ["/proc/sys/kernel/unprivileged_userns_clone", "/proc/sys/kernel/apparmor_restrict_unprivileged_userns"];
+    let barred = !root
+        && (fs::read_to_string(barred[0]).is_ok_and(|text| text.trim() == "0")
+            || fs::read_to_string(barred[1]).is_ok_and(|text| text.trim() == "1"));
+    let namespaces = most.trim() != "0" && !most.is_empty() && !barred;
+    let filters = fs::read_to_string("/proc/self/status").is_ok_and(|text| text.contains("Seccomp:"));
+    vec![
+        found(
+            "user",
+            root,
+            if root { "root: every sandbox has users of its own" } else { "not root: a sandbox has one user, and few limits" },
+            (!root).then_some("run `carrel serve` as root for limits, a range of users per sandbox and idmapped layers"),
+        ),
+        found(
+            "namespaces",
+            namespaces,
+            if namespaces { "users, processes, mounts, network" } else { "user namespaces are switched off" },
+            (!namespaces).then_some("sysctl user.max_user_namespaces=15000 kernel.unprivileged_userns_clone=1"),
+        ),
+        found(
+            "overlay",
+            has("overlay"),
+            if has("overlay") { "in the kernel" } else { "not in the kernel" },
+            (!has("overlay")).then_some("modprobe overlay"),
+        ),
+        found(
+            "seccomp",
+            filters,
+            if filters { "in the kernel" } else { "not in the kernel" },
+            (!filters).then_some("a kernel with CONFIG_SECCOMP_FILTER"),
+        ),
+    ]
+}
+
+/// The controllers of cgroups that this host has, and how processes are frozen; each a word.
+pub fn controllers() -> Vec<String> {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    let mut found = Vec::new();
+    for line in mounts.lines() {
+        let Some((before, after)) = line.split_once(" - ") else { continue };
+        let place = before.split(' ').nth(4).unwrap_or_default();
+        match after.split(' ').next() {
+            Some("cgroup2") => {
+                found.push("freeze (v2)".to_owned());
+                let listed = fs::read_to_string(format!("{place}/cgroup.controllers")).unwrap_or_default();
+                found.extend(listed.split_whitespace().filter(|name| USED.contains(name)).map(|name| format!("{name} (v2)")));
+            }
+            Some("cgroup") => {
+                let options = after.rsplit(' ').next().unwrap_or_default();
+                found.extend(options.split(',').filter(|name| USED.contains(name)).map(|name| format!("{name} (v1)")));
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The controllers that limit a sandbox.
+const USED: [&str; 3] = ["cpu", "memory", "pids"];

@@ -25,7 +25,8 @@ use rustix::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    jail::{Jail, Mishap},
+    jail::{Jail, Mapping, Mishap},
+    plain,
     rootfs::fresh,
     seccomp, sys, wire,
 };
@@ -45,7 +46,7 @@ pub(crate) enum Report {
 }
 
 /// What a build needs, as the bits of the kernel's numbers: owning files, changing users, signalling, low ports.
-const CAPABILITIES: u64 = {
+pub(crate) const CAPABILITIES: u64 = {
     const CHOWN: u64 = 1 << 0;
     const DAC_OVERRIDE: u64 = 1 << 1;
     const FOWNER: u64 = 1 << 3;
@@ -71,7 +72,7 @@ const CAPABILITIES: u64 = {
 };
 
 /// What of `/proc` tells too much of the host.
-const MASKED_FILES: [&str; 8] = [
+const MASKED_FILES: [&str; 9] = [
     "proc/kcore",
     "proc/keys",
     "proc/latency_stats",
@@ -80,10 +81,16 @@ const MASKED_FILES: [&str; 8] = [
     "proc/kpagecount",
     "proc/kpageflags",
     "proc/kallsyms",
+    "proc/interrupts",
 ];
 const MASKED_FOLDERS: [&str; 3] = ["proc/acpi", "proc/scsi", "proc/asound"];
 /// What of `/proc` would change the host.
 const READ_ONLY: [&str; 5] = ["proc/bus", "proc/fs", "proc/irq", "proc/sys", "proc/sysrq-trigger"];
+
+/// What is set in the namespaces of a jail. Nobody inside makes namespaces of users, and with them none of the others;
+/// low ports are for everybody.
+pub(crate) const SETTINGS: [(&str, &str); 2] =
+    [("proc/sys/user/max_user_namespaces", "0"), ("proc/sys/net/ipv4/ip_unprivileged_port_start", "0")];
 
 /// Becomes the first program. Never returns.
 pub(crate) fn become_guest(jail: &Jail, wire: &OwnedFd) -> ! {
@@ -97,14 +104,25 @@ fn settle(jail: &Jail, wire: &OwnedFd) -> Result<std::convert::Infallible, Misha
         .map_err(Mishap::at("hear the launcher"))?
         .ok_or_else(|| Mishap { step: "hear the launcher".into(), why: "it is gone".into() })?;
     become_root_inside().map_err(Mishap::at("become root inside"))?;
+    // A plain user on the host cannot go into our network to call us: the socket lies among its files.
+    let listener = match &jail.socket_path {
+        Some(path) => Some(UnixListener::bind(path).map_err(Mishap::at("listen for the host"))?),
+        None => None,
+    };
     furnish(jail, mounts)?;
     let mut unfit = Vec::new();
     if let Err(error) = rustix::system::sethostname(jail.hostname.as_bytes()) {
         unfit.push(format!("the host name was not set: {error}"));
     }
     sys::raise_loopback().map_err(Mishap::at("raise the loopback"))?;
-    let name = SocketAddr::from_abstract_name(jail.socket.as_bytes()).map_err(Mishap::at("name the socket"))?;
-    let listener = UnixListener::bind_addr(&name).map_err(Mishap::at("listen for the host"))?;
+    let listener = match listener {
+        Some(listener) => listener,
+        None => {
+            let name = SocketAddr::from_abstract_name(jail.socket.as_bytes());
+            let bound = name.and_then(|name| UnixListener::bind_addr(&name));
+            bound.map_err(Mishap::at("listen for the host"))?
+        }
+    };
     let gateway = match jail.gateway {
         Some(port) => {
             Some(std::net::TcpListener::bind(("127.0.0.1", port)).map_err(Mishap::at("listen for the gateway"))?)
@@ -158,6 +176,8 @@ fn become_root_inside() -> io::Result<()> {
 fn furnish(jail: &Jail, mounts: Vec<OwnedFd>) -> Result<(), Mishap> {
     mount_change("/", MountPropagationFlags::REC | MountPropagationFlags::PRIVATE)
         .map_err(|error| Mishap::at("keep mounts apart")(error.into()))?;
+    let alone = matches!(jail.mapping, Mapping::Alone(..));
+    let mounts = if alone { plain::assemble(jail)? } else { mounts };
     let mut mounts = mounts.into_iter();
     let mut next = |what: &str| mounts.next().ok_or_else(|| Mishap { step: what.into(), why: "no mount came".into() });
     let root = next("mount the root")?;
@@ -171,6 +191,9 @@ fn furnish(jail: &Jail, mounts: Vec<OwnedFd>) -> Result<(), Mishap> {
     }
     let dev = next("mount /dev")?;
     attach(&dev, "dev").map_err(Mishap::at("mount /dev"))?;
+    if alone {
+        plain::show_devices().map_err(Mishap::at("show the devices"))?;
+    }
     let quiet = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
     let pts = fresh("devpts", &[("newinstance", ""), ("ptmxmode", "0666"), ("mode", "0620")], quiet);
     pts.and_then(|pts| attach(&pts, "dev/pts")).map_err(Mishap::at("mount /dev/pts"))?;
@@ -178,9 +201,9 @@ fn furnish(jail: &Jail, mounts: Vec<OwnedFd>) -> Result<(), Mishap> {
     shm.and_then(|shm| attach(&shm, "dev/shm")).map_err(Mishap::at("mount /dev/shm"))?;
     let proc = fresh("proc", &[], quiet | MountAttrFlags::MOUNT_ATTR_NODEV);
     proc.and_then(|proc| attach(&proc, "proc")).map_err(Mishap::at("mount /proc"))?;
-    // Nobody inside makes namespaces of users, and with them none of the others. Low ports are for everybody.
-    std::fs::write("proc/sys/user/max_user_namespaces", "0").map_err(Mishap::at("forbid namespaces"))?;
-    let _ = std::fs::write("proc/sys/net/ipv4/ip_unprivileged_port_start", "0");
+    for (path, value) in SETTINGS {
+        std::fs::write(path, value).map_err(Mishap::at("set up the namespaces"))?;
+    }
     mask().map_err(Mishap::at("mask /proc"))?;
     let here = |error: rustix::io::Errno| Mishap::at("move into the root")(error.into());
     pivot_root(".", ".").map_err(here)?;
@@ -257,7 +280,11 @@ fn mask() -> io::Result<()> {
     }
     for path in MASKED_FOLDERS {
         if let Some(target) = find(path)? {
-            let empty = fresh("tmpfs", &[("size", "0"), ("nr_inodes", "1")], MountAttrFlags::MOUNT_ATTR_RDONLY)?;
+            let nothing = MountAttrFlags::MOUNT_ATTR_RDONLY
+                | MountAttrFlags::MOUNT_ATTR_NOSUID
+                | MountAttrFlags::MOUNT_ATTR_NODEV
+                | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+            let empty = fresh("tmpfs", &[("size", "0"), ("nr_inodes", "1")], nothing)?;
             move_mount(empty, "", target, "", onto)?;
         }
     }

@@ -38,6 +38,8 @@ pub struct Jail {
     pub env: Vec<(String, String)>,
     /// The abstract name of that socket.
     pub socket: String,
+    /// Where that socket lies among the host's files instead. For a plain user, who cannot go into the jail's network.
+    pub socket_path: Option<PathBuf>,
     /// A port of the loopback inside on which the host listens.
     pub gateway: Option<u16>,
     /// No file inside grows larger.

@@ -18,8 +18,9 @@ use rustix::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Hierarchies, Jail, Launched, Living, Mishap,
+    Hierarchies, Jail, Launched, Living, Memory, Mishap,
     inside::{Begin, Report, become_guest},
+    restore::restore,
     rootfs,
     sys::{self, Side},
     wire,
@@ -30,6 +31,8 @@ use crate::{
 enum Ask {
     /// Make a jail.
     Launch(Box<Jail>),
+    /// Bring one back from its memory.
+    Restore(Box<Jail>, Memory),
 }
 
 /// What the launcher answers. With `Launched` come the process, its network and, when asked for, the listener in it.
@@ -61,18 +64,43 @@ impl Launcher {
     /// Makes a jail. Its cgroups exist already. Blocks for some milliseconds.
     pub fn launch(&self, jail: &Jail) -> Result<Launched, Mishap> {
         let mut running = self.running.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        // A launcher that died is replaced once; one that dies again has a reason.
-        for last in [false, true] {
-            let asked = self.running(&mut running).and_then(|running| ask(&running.wire, jail));
-            match asked {
-                Ok(Some(answer)) => return answer,
-                Ok(None) | Err(_) if !last => stop(&mut running),
-                Ok(None) => break,
-                Err(error) => return Err(Mishap::at("reach the launcher")(error)),
+        let ask = Ask::Launch(Box::new(jail.clone()));
+        // A launcher that died since the last time is replaced. One that dies over this jail may have made half of it:
+        // the caller clears that away before it asks again.
+        let mut sent = self.running(&mut running).and_then(|running| wire::send(&running.wire, &ask, &[]));
+        if sent.is_err() {
+            stop(&mut running);
+            sent = self.running(&mut running).and_then(|running| wire::send(&running.wire, &ask, &[]));
+        }
+        let answered = sent.and_then(|()| self.running(&mut running).and_then(|running| hear(&running.wire)));
+        match answered {
+            Ok(Some(answer)) => answer,
+            Ok(None) => {
+                stop(&mut running);
+                Err(Mishap { step: "reach the launcher".into(), why: "it ended".into() })
+            }
+            Err(error) => {
+                stop(&mut running);
+                Err(Mishap::at("reach the launcher")(error))
             }
         }
+    }
+
+    /// Brings a jail back from its memory. Its cgroups exist already and are empty; the gateway is opened by the caller.
+    /// Blocks for some tenths of a second, and nobody else meanwhile: a launcher of its own does it.
+    pub fn restore(&self, jail: &Jail, memory: &Memory) -> Result<Launched, Mishap> {
+        let mut running = None;
+        let ask = Ask::Restore(Box::new(jail.clone()), memory.clone());
+        let answered = self.running(&mut running).and_then(|running| {
+            wire::send(&running.wire, &ask, &[])?;
+            hear(&running.wire)
+        });
         stop(&mut running);
-        Err(Mishap { step: "reach the launcher".into(), why: "it ended".into() })
+        match answered {
+            Ok(Some(answer)) => answer,
+            Ok(None) => Err(Mishap { step: "restore its memory".into(), why: "the launcher ended".into() }),
+            Err(error) => Err(Mishap::at("reach the launcher")(error)),
+        }
     }
 
     fn running<'r>(&self, running: &'r mut Option<Running>) -> io::Result<&'r Running> {
@@ -100,8 +128,7 @@ fn stop(running: &mut Option<Running>) {
     }
 }
 
-fn ask(wire: &OwnedFd, jail: &Jail) -> io::Result<Option<Result<Launched, Mishap>>> {
-    wire::send(wire, &Ask::Launch(Box::new(jail.clone())), &[])?;
+fn hear(wire: &OwnedFd) -> io::Result<Option<Result<Launched, Mishap>>> {
     let Some((answer, fds)) = wire::receive::<Answer>(wire)? else { return Ok(None) };
     let (first, unfit) = match answer {
         Answer::Failed(mishap) => return Ok(Some(Err(mishap))),
@@ -122,19 +149,30 @@ pub fn run(scratch: &Path) -> io::Result<()> {
     crate::seccomp::prepare()?;
     sys::collect_no_children();
     rustix::process::umask(Mode::from_raw_mode(0o022));
-    sys::new_mount_namespace()?;
-    // What the host mounts later is seen here; what is mounted here is seen nowhere else and ends with this process.
-    mount_change("/", MountPropagationFlags::REC | MountPropagationFlags::DOWNSTREAM)?;
     let devices = scratch.join("dev");
-    fs::create_dir_all(&devices)?;
-    furnish_devices(&devices)?;
+    // A plain user has no rights over mounts out here; jails then furnish themselves.
+    if rustix::process::geteuid().is_root() {
+        sys::new_mount_namespace()?;
+        // What the host mounts later is seen here; what is mounted here is seen nowhere else and ends with this process.
+        mount_change("/", MountPropagationFlags::REC | MountPropagationFlags::DOWNSTREAM)?;
+        fs::create_dir_all(&devices)?;
+        furnish_devices(&devices)?;
+    }
     let mut hierarchies: Option<(String, Hierarchies)> = None;
-    while let Some((Ask::Launch(jail), _)) = wire::receive::<Ask>(&wire)? {
+    while let Some((ask, _)) = wire::receive::<Ask>(&wire)? {
+        let (Ask::Launch(jail) | Ask::Restore(jail, _)) = &ask;
         if hierarchies.as_ref().is_none_or(|(house, _)| *house != jail.house) {
             hierarchies = Some((jail.house.clone(), Hierarchies::open(&jail.house)?));
         }
         let Some((_, hierarchies)) = &hierarchies else { continue };
-        match launch(&jail, hierarchies, &devices) {
+        let made = match &ask {
+            Ask::Launch(jail) => launch(jail, hierarchies, &devices),
+            Ask::Restore(jail, memory) => {
+                let restored = restore(jail, memory, &hierarchies.cgroup(&jail.name), scratch);
+                restored.map(|(first, fds)| (first, Vec::new(), fds))
+            }
+        };
+        match made {
             Ok((first, unfit, fds)) => {
                 let fds: Vec<_> = fds.iter().map(AsFd::as_fd).collect();
                 wire::send(&wire, &Answer::Launched { first, unfit }, &fds)?;
@@ -144,6 +182,17 @@ pub fn run(scratch: &Path) -> io::Result<()> {
     }
     Ok(())
 }
+
+/// The links in `/dev`, each with where it leads.
+pub(crate) const LINKS: [(&str, &str); 5] = [
+    ("/proc/self/fd", "fd"),
+    ("/proc/self/fd/0", "stdin"),
+    ("/proc/self/fd/1", "stdout"),
+    ("/proc/self/fd/2", "stderr"),
+    ("pts/ptmx", "ptmx"),
+];
+/// The folders in `/dev`.
+pub(crate) const FOLDERS: [&str; 3] = ["pts", "shm", "mqueue"];
 
 /// One set of devices for all jails: nothing of it can be written, and every jail sees the same mount.
 fn furnish_devices(place: &Path) -> io::Result<()> {
@@ -156,16 +205,10 @@ fn furnish_devices(place: &Path) -> io::Result<()> {
         mknodat(&folder, name, FileType::CharacterDevice, all, makedev(major, minor))?;
         rustix::fs::chmodat(&folder, name, all, rustix::fs::AtFlags::empty())?;
     }
-    for (target, name) in [
-        ("/proc/self/fd", "fd"),
-        ("/proc/self/fd/0", "stdin"),
-        ("/proc/self/fd/1", "stdout"),
-        ("/proc/self/fd/2", "stderr"),
-        ("pts/ptmx", "ptmx"),
-    ] {
+    for (target, name) in LINKS {
         symlinkat(target, &folder, name)?;
     }
-    for name in ["pts", "shm", "mqueue"] {
+    for name in FOLDERS {
         fs::create_dir(place.join(name))?;
     }
     rustix::mount::mount_remount(
@@ -222,9 +265,15 @@ fn equip(
 ) -> Result<(Vec<String>, Option<OwnedFd>), Mishap> {
     map_users(jail, pid).map_err(Mishap::at("map users"))?;
     cgroup.join_old(pid).map_err(Mishap::at("join the cgroups"))?;
-    let users = fs::File::open(format!("/proc/{pid}/ns/user")).map_err(Mishap::at("open the users"))?;
-    let mut mounts = rootfs::assemble(jail, &users.into())?;
-    mounts.push(rootfs::clone_tree(devices).map_err(Mishap::at("clone /dev"))?);
+    let mounts = match jail.mapping {
+        crate::Mapping::Alone(..) => Vec::new(),
+        crate::Mapping::Range(_) => {
+            let users = fs::File::open(format!("/proc/{pid}/ns/user")).map_err(Mishap::at("open the users"))?;
+            let mut mounts = rootfs::assemble(jail, &users.into())?;
+            mounts.push(rootfs::clone_tree(devices).map_err(Mishap::at("clone /dev"))?);
+            mounts
+        }
+    };
     let fds: Vec<_> = mounts.iter().map(AsFd::as_fd).collect();
     wire::send(wire, &Begin, &fds).map_err(Mishap::at("hand the mounts over"))?;
     drop(mounts);
@@ -241,7 +290,7 @@ fn equip(
     }
 }
 
-fn map_users(jail: &Jail, pid: i32) -> io::Result<()> {
+pub(crate) fn map_users(jail: &Jail, pid: i32) -> io::Result<()> {
     let (users, groups) = match jail.mapping {
         crate::Mapping::Range(base) => {
             let line = format!("0 {base} {}", crate::Mapping::WIDTH);

@@ -9,11 +9,14 @@
 
 pub mod btrfs;
 mod cgroup;
+mod criu;
 pub mod fitness;
 mod inside;
 mod jail;
 mod launcher;
+mod plain;
 mod process;
+mod restore;
 mod rootfs;
 mod seccomp;
 mod sys;
@@ -21,6 +24,8 @@ pub mod visit;
 mod wire;
 
 pub use cgroup::{Bounds, Cgroup, Hierarchies, Reading};
+pub use criu::{LOG as CRIU_LOG, Refused, change_users, dump};
 pub use jail::{Jail, Launched, Mapping, Mishap};
 pub use launcher::{Launcher, run as run_launcher};
 pub use process::{Living, page_out};
+pub use restore::Memory;

@@ -43,6 +43,17 @@ fn compile() -> Result<[BpfProgram; 2], seccompiler::BackendError> {
 const UNKNOWN: [i64; 4] =
     [libc::SYS_clone3, libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register];
 
+/// What the internet sockets may speak; the raw ones among these ask for a capability that nobody has.
+const PROTOCOLS: [i32; 7] = [
+    libc::IPPROTO_IP,
+    libc::IPPROTO_ICMP,
+    libc::IPPROTO_TCP,
+    libc::IPPROTO_UDP,
+    libc::IPPROTO_ICMPV6,
+    libc::IPPROTO_UDPLITE,
+    libc::IPPROTO_MPTCP,
+];
+
 fn rules() -> Result<BTreeMap<i64, Vec<Rule>>, seccompiler::BackendError> {
     let mut rules: BTreeMap<i64, Vec<Rule>> = ALLOWED.iter().chain(LEGACY).map(|call| (*call, vec![])).collect();
     // The second filter answers these.
@@ -62,12 +73,19 @@ fn rules() -> Result<BTreeMap<i64, Vec<Rule>>, seccompiler::BackendError> {
     rules.insert(libc::SYS_clone, vec![Rule::new(vec![lacks(0, NAMESPACES)?])?]);
     rules.insert(libc::SYS_unshare, vec![Rule::new(vec![lacks(0, NAMESPACES | NEW_TIME)?])?]);
 
-    let families = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6];
-    let mut sockets = families.map(|family| Ok(Rule::new(vec![is(0, family as u64)?])?)).into_iter();
-    let mut sockets = sockets.by_ref().collect::<Result<Vec<_>, seccompiler::BackendError>>()?;
+    let mut sockets = vec![Rule::new(vec![is(0, libc::AF_UNIX as u64)?])?];
+    for family in [libc::AF_INET, libc::AF_INET6] {
+        // Asking for any other protocol makes the kernel load it, whoever asks.
+        for protocol in PROTOCOLS {
+            sockets.push(Rule::new(vec![is(0, family as u64)?, is(2, protocol as u64)?])?);
+        }
+    }
     sockets.push(Rule::new(vec![is(0, libc::AF_NETLINK as u64)?, is(2, libc::NETLINK_ROUTE as u64)?])?);
     rules.insert(libc::SYS_socket, sockets);
     rules.insert(libc::SYS_socketpair, vec![Rule::new(vec![is(0, libc::AF_UNIX as u64)?])?]);
+
+    // Its own limits and nobody else's: whoever is root inside could leave the first process without descriptors.
+    rules.insert(libc::SYS_prlimit64, vec![Rule::new(vec![is(0, 0)?])?]);
 
     // Pushing keys into somebody else's terminal.
     let not = |arg, value: u64| Condition::new(arg, Len::Dword, Op::Ne, value);
@@ -109,7 +127,7 @@ const ALLOWED: &[i64] = &[
     libc::SYS_munlock, libc::SYS_munlockall, libc::SYS_munmap, libc::SYS_nanosleep, libc::SYS_newfstatat,
     libc::SYS_openat, libc::SYS_openat2, libc::SYS_pidfd_open, libc::SYS_pidfd_send_signal, libc::SYS_pipe2,
     libc::SYS_pkey_alloc, libc::SYS_pkey_free, libc::SYS_pkey_mprotect, libc::SYS_ppoll, libc::SYS_prctl,
-    libc::SYS_pread64, libc::SYS_preadv, libc::SYS_preadv2, libc::SYS_prlimit64, libc::SYS_process_madvise,
+    libc::SYS_pread64, libc::SYS_preadv, libc::SYS_preadv2, libc::SYS_process_madvise,
     libc::SYS_process_mrelease, libc::SYS_process_vm_readv, libc::SYS_process_vm_writev, libc::SYS_pselect6,
     libc::SYS_ptrace, libc::SYS_pwrite64, libc::SYS_pwritev, libc::SYS_pwritev2, libc::SYS_read, libc::SYS_readahead,
     libc::SYS_readlinkat, libc::SYS_readv, libc::SYS_recvfrom, libc::SYS_recvmmsg, libc::SYS_recvmsg,

@@ -76,6 +76,10 @@ const IDMAP: u64 = 0x10_0000;
 
 /// Sets the attributes of a mount, and maps its owners through a user namespace when one is given.
 pub(crate) fn mount_setattr(mount: impl AsFd, set: u64, users: Option<&OwnedFd>) -> io::Result<()> {
+    set_attributes(mount, set, users, 0)
+}
+
+fn set_attributes(mount: impl AsFd, set: u64, users: Option<&OwnedFd>, how: i32) -> io::Result<()> {
     let attr = MountAttr {
         attr_set: set | if users.is_some() { IDMAP } else { 0 },
         attr_clr: 0,
@@ -88,12 +92,17 @@ pub(crate) fn mount_setattr(mount: impl AsFd, set: u64, users: Option<&OwnedFd>)
             libc::SYS_mount_setattr,
             mount.as_fd().as_raw_fd(),
             c"".as_ptr(),
-            libc::AT_EMPTY_PATH,
+            libc::AT_EMPTY_PATH | how,
             &raw const attr,
             size_of::<MountAttr>(),
         )
     };
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Sets the attributes of a mount and of all that are mounted beneath it.
+pub(crate) fn mount_setattr_all(mount: impl AsFd, set: u64) -> io::Result<()> {
+    set_attributes(mount, set, None, libc::AT_RECURSIVE)
 }
 
 /// Acts on files as somebody else for a while, with all the rights it has. The overlay remembers who mounted it, and an
@@ -254,6 +263,25 @@ pub(crate) fn duplicate_above(fd: i32, least: i32) -> io::Result<OwnedFd> {
 pub(crate) fn new_cgroup_namespace() -> io::Result<()> {
     // SAFETY: a namespace of cgroups shares nothing with memory, files or threads.
     if unsafe { libc::unshare(libc::CLONE_NEWCGROUP) } == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Goes into a namespace of this kind. Only for a process with a single thread.
+pub(crate) fn enter_namespace(namespace: impl AsFd, kind: i32) -> io::Result<()> {
+    // SAFETY: takes a descriptor that lives until the call returns; with a single thread nobody else relies on the
+    // former namespace.
+    if unsafe { libc::setns(namespace.as_fd().as_raw_fd(), kind) } == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Waits for a child and says whether it ended with zero.
+pub(crate) fn exited_well(child: &OwnedFd) -> io::Result<bool> {
+    use rustix::process::{WaitId, WaitIdOptions, waitid};
+    loop {
+        match waitid(WaitId::PidFd(child.as_fd()), WaitIdOptions::EXITED) {
+            Ok(status) => return Ok(status.and_then(|status| status.exit_status()) == Some(0)),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
 }
 
 /// A namespace of mounts for this process alone. Only for a process with a single thread.

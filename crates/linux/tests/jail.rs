@@ -61,6 +61,7 @@ impl Yard {
             program: ["/bin/sh", "-c", script].map(str::to_owned).to_vec(),
             env: vec![("PATH".into(), "/usr/bin:/bin:/usr/sbin".into())],
             socket: "guest".into(),
+            socket_path: None,
             gateway: None,
             largest_file: None,
         }

@@ -2,16 +2,19 @@
 #![allow(clippy::unwrap_used, reason = "tests: a panic is the verdict")]
 
 use carrel_model::{
-    AgentId, Authority, Grant, KeyId, Role, SandboxId, Timestamp,
+    AgentId, Authority, ExecId, Grant, KeyId, NodeId, Role, SandboxId, Timestamp,
     audit::{AuditLine, Outcome},
     breaker::{Breaker, Rules},
+    exec::{Exec, ExecStatus},
     key::Key,
     public::{
-        AuditView, Bearer, BreakerView, Cursor, Drain, Entry, FieldProblem, Happening, KeyView, Kind, Minted, NewKey,
-        NewSandbox, NewTimeout, Page, Problem, ProviderView, Readiness, ReadinessView, Reset, SandboxPage, SandboxView,
-        SignIn, SignedIn,
+        Activity, AuditView, Bearer, BreakerView, Cursor, Drain, Entry, ExecView, Executed, FieldProblem, FileEntry,
+        FileKind, Happening, KeyView, Kind, LogLine, Minted, NewKey, NewSandbox, NewTimeout, Page, Problem,
+        ProviderView, Readiness, ReadinessView, Reset, SandboxDetail, SandboxPage, SandboxView, SignIn, SignedIn,
+        StatsView, TemplateView,
     },
-    sandbox::{AtEnd, Ended, Isolation, Lifetime, Manners, Phase, Sandbox, Spec, Want},
+    sandbox::{AtEnd, Depth, Ended, Isolation, Lifetime, Manners, Phase, Sandbox, Sleep, Spec, Usage, Want},
+    template::{Template, TemplatePhase},
 };
 use insta::assert_json_snapshot;
 use jiff::SignedDuration;
@@ -100,6 +103,48 @@ fn sandbox(phase: Phase) -> Sandbox {
         }
     }
     sandbox
+}
+
+fn template() -> Template {
+    Template {
+        name: "mine/own:1".parse().unwrap(),
+        provider: "local".parse().unwrap(),
+        phase: TemplatePhase::Ready,
+        source: json!({"from": "debian", "suite": "bookworm", "packages": ["git"]}),
+        origin: Some("Debian bookworm with git".into()),
+        bytes: Some(123_456_789),
+        layers: Some(2),
+        memory: false,
+        note: None,
+        log: ExecId::from_random([5; 8]),
+        created_by: key_id(1),
+        node: NodeId::from_random([1; 8]),
+        created_at: at(0),
+        updated_at: at(9),
+        ready_at: Some(at(9)),
+        revision: 2,
+    }
+}
+
+fn exec() -> Exec {
+    Exec {
+        id: ExecId::from_random([5; 8]),
+        sandbox: sandbox_id(),
+        command: "make test".into(),
+        user: Some("user".into()),
+        cwd: Some("/work".into()),
+        background: false,
+        terminal: false,
+        pid: Some(42),
+        status: ExecStatus::Running,
+        exit_code: None,
+        timed_out: false,
+        note: None,
+        created_by: key_id(1),
+        node: NodeId::from_random([1; 8]),
+        started_at: at(1),
+        ended_at: None,
+    }
 }
 
 fn key(authority: Authority) -> Key {
@@ -221,6 +266,7 @@ fn an_entry_of_each_kind_carries_its_subject() {
         Happening::Sandbox { sandbox: Box::new(SandboxView::from(&sandbox(Phase::Ready))) },
         Happening::Key { key: KeyView::from(&key(Authority::Admin)) },
         Happening::Provider { provider: provider(&breakers()[2]) },
+        Happening::Template { template: TemplateView::from(&template()) },
     ];
     for happening in happenings {
         // A new kind of entry stops the build here: pin it, too.
@@ -228,12 +274,83 @@ fn an_entry_of_each_kind_carries_its_subject() {
             Kind::Sandbox => "sandbox",
             Kind::Key => "key",
             Kind::Provider => "provider",
+            Kind::Template => "template",
         };
         assert_eq!(word, happening.kind().word());
         let entry = Entry { cursor: Cursor(17), at: at(5), happening };
         survives(&entry);
         assert_json_snapshot!(format!("entry_{word}"), entry);
     }
+}
+
+#[test]
+fn a_sandbox_that_sleeps_and_wakes_by_itself_says_how() {
+    let mut paused = sandbox(Phase::Paused);
+    paused.manners = Manners { auto_resume: true, idle: Lifetime::new(300) };
+    paused.idle_at = Some(at(300));
+    paused.depth = Depth::Stored;
+    paused.sleep = Some(Sleep { asked: Depth::Stored, reached: Depth::Frozen });
+    let view = SandboxView::from(&paused);
+    survives(&view);
+    assert_json_snapshot!("sandbox_asleep", view);
+    let detail = SandboxDetail { sandbox: view.into(), fitness: vec!["Its disk is not limited.".into()] };
+    survives(&detail);
+    assert_json_snapshot!("sandbox_detail", detail);
+}
+
+#[test]
+fn an_exec_reads_the_same_however_it_stands() {
+    let (running, mut ended, mut timed_out, mut lost) = (exec(), exec(), exec(), exec());
+    ended.end(2, "exit status 2".into(), at(3));
+    timed_out.time_out(at(301));
+    lost.lose("its sandbox ended".into(), at(3));
+    for (name, exec) in [("running", running), ("ended", ended), ("timed_out", timed_out), ("lost", lost)] {
+        let view = ExecView::from(&exec);
+        survives(&view);
+        assert_json_snapshot!(format!("exec_{name}"), view);
+    }
+    let executed = Executed {
+        exec_id: exec().id,
+        exit_code: Some(0),
+        stdout: "out\n".into(),
+        stderr: String::new(),
+        duration_ms: 12,
+        timed_out: false,
+        truncated: true,
+        status: ExecStatus::Ended,
+        note: Some("exit status 0".into()),
+    };
+    survives(&executed);
+    assert_json_snapshot!("executed", executed);
+}
+
+#[test]
+fn stats_files_and_logs() {
+    let stats = StatsView {
+        sandbox_id: sandbox_id(),
+        at: at(1),
+        usage: Usage { cpu_us: Some(5), memory_bytes: Some(6), pids: Some(2), ..Usage::default() },
+        limits: plain_spec().limits,
+        activity: Activity { last_active_at: Some(at(0)), execs: 1, terminals: 0, ports: 2 },
+    };
+    survives(&stats);
+    assert_json_snapshot!("stats", stats);
+    let file = FileEntry {
+        name: "a".into(),
+        path: "/work/a".into(),
+        kind: FileKind::File,
+        size: 5,
+        mode: "0644".into(),
+        owner: "user".into(),
+        group: "user".into(),
+        modified_at: Some(at(0)),
+        symlink_target: None,
+    };
+    survives(&file);
+    assert_json_snapshot!("file", file);
+    let line = LogLine { at: at(0), text: "$ make".into(), exec_id: Some(exec().id) };
+    survives(&line);
+    assert_json_snapshot!("log_line", line);
 }
 
 #[test]
@@ -292,6 +409,7 @@ fn what_may_be_asked_for_is_read_and_written_the_same_way() {
     let all = json!({
         "template": "base", "provider": "fake", "isolation": "none", "agent_id": "scout", "task_id": 7,
         "env": {"TOKEN": "hunter2"}, "metadata": {"colour": "red"}, "timeout_s": 600, "auto_pause": true,
+        "auto_resume": true, "idle_s": 300,
         "limits": {"cpus": 0.5, "memory_mb": 64, "disk_mb": 128, "pids": 16},
         "network": {"mode": "allow", "allow": ["example.org"]},
     });

@@ -48,7 +48,8 @@ impl Store {
     {
         let store = self.clone();
         let changed = self.inner.room.spawn(async move {
-            let mut tx = Tx { work: store.sql().begin().await?, now: store.now(), entries: Vec::new(), grown: Vec::new() };
+            let mut tx =
+                Tx { work: store.sql().begin().await?, now: store.now(), entries: Vec::new(), grown: Vec::new() };
             let answer = work(&mut tx).await?;
             let written = tx.write_entries(&store).await?;
             let last = written.last().map(|entry| entry.cursor());

@@ -87,7 +87,8 @@ impl Tx {
 }
 
 fn read(row: &Row) -> Result<Template, StoreError> {
-    let whole = |name: &str| row.maybe_int(name)?.map(|number| understood(name, u64::try_from(number).ok())).transpose();
+    let whole =
+        |name: &str| row.maybe_int(name)?.map(|number| understood(name, u64::try_from(number).ok())).transpose();
     let layers = whole("layers")?.map(|count| understood("templates.layers", u32::try_from(count).ok()));
     Ok(Template {
         name: row.name("name")?,

@@ -378,7 +378,9 @@ fn find_envd() -> PathBuf {
         let places = test.ancestors().map(|folder| folder.join(format!("guest/{arch}-unknown-linux-gnu/guest/envd")));
         places.into_iter().find(|place| place.exists())
     };
-    given.or_else(built).expect("this test needs envd: `cargo build -p carrel-sandbox` builds it, or set CARREL_TEST_ENVD")
+    given
+        .or_else(built)
+        .expect("this test needs envd: `cargo build -p carrel-sandbox` builds it, or set CARREL_TEST_ENVD")
 }
 
 fn me() -> String {

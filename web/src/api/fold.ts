@@ -14,6 +14,8 @@ export function fold(cache: QueryClient, entry: Entry): void {
     case 'provider':
       putProvider(cache, entry.provider)
       return
+    case 'template':
+      return // no page shows templates yet
     default:
       entry satisfies never // a new kind of entry stops the build here
   }

@@ -210,9 +210,8 @@ impl FromRequest<Doors> for Raw {
 
 fn named<T: TryFrom<String, Error = carrel_model::Malformed>>(text: String) -> Result<T, Problem> {
     let shown: String = text.chars().take(100).collect();
-    T::try_from(text).map_err(|malformed| {
-        Problem::not_found(format!("there is nothing called `{shown}`")).with_hint(malformed.rule)
-    })
+    T::try_from(text)
+        .map_err(|malformed| Problem::not_found(format!("there is nothing called `{shown}`")).with_hint(malformed.rule))
 }
 
 impl FromRequestParts<Doors> for AskedOnce {

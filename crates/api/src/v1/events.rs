@@ -105,7 +105,9 @@ fn last_event_id(headers: &HeaderMap) -> Result<Option<i64>, Problem> {
 fn kinds(text: Option<&str>) -> Result<Vec<Kind>, Problem> {
     let known = |word: &str| {
         let kind = Kind::ALL.into_iter().find(|kind| kind.word() == word.trim());
-        kind.ok_or_else(|| Problem::field("kind", "expected `sandbox`, `key`, `provider`, `template`, or several with commas"))
+        kind.ok_or_else(|| {
+            Problem::field("kind", "expected `sandbox`, `key`, `provider`, `template`, or several with commas")
+        })
     };
     text.map_or(Ok(Vec::new()), |text| text.split(',').map(known).collect())
 }

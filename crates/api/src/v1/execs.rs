@@ -22,9 +22,7 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
-    door::{
-        Asker, EventFrames, Json, Limit, Name, Names, Problem, Query, Raw, frame, from_text, wants_events,
-    },
+    door::{Asker, EventFrames, Json, Limit, Name, Names, Problem, Query, Raw, frame, from_text, wants_events},
     house::Doors,
 };
 
@@ -208,11 +206,13 @@ pub(super) fn bytes_of(reader: Reader, follow: bool) -> Response {
         let bytes: Bytes = match chunks {
             Ok(None) => return None,
             Ok(Some(mut chunks)) if chunks.len() == 1 => chunks.remove(0).bytes,
-            Ok(Some(chunks)) => chunks.iter().fold(BytesMut::new(), |mut all, chunk| {
-                all.extend_from_slice(&chunk.bytes);
-                all
-            })
-            .freeze(),
+            Ok(Some(chunks)) => chunks
+                .iter()
+                .fold(BytesMut::new(), |mut all, chunk| {
+                    all.extend_from_slice(&chunk.bytes);
+                    all
+                })
+                .freeze(),
             Err(error) => return Some((Err(io::Error::other(error.to_string())), reader)),
         };
         Some((Ok(bytes), reader))

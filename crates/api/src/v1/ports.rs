@@ -5,11 +5,8 @@
 
 use axum::{
     body::Body,
-    extract::{FromRequestParts, Path, Request, State},
-    http::{
-        HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, Version, header,
-        uri::PathAndQuery,
-    },
+    extract::{FromRequestParts, OriginalUri, Path, Request, State},
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, Version, header, uri::PathAndQuery},
     middleware::Next,
     response::{IntoResponse, Response},
     routing::any,
@@ -133,7 +130,9 @@ fn upgrade_wanted(headers: &HeaderMap) -> Option<HeaderValue> {
 
 /// Makes a request to us a request to what listens inside. Our own secrets stay here.
 fn rewrite(doors: &Doors, to: &Destination, request: &mut Request, upgrade: Option<HeaderValue>) {
-    let asked = request.uri().path_and_query().map_or("/", PathAndQuery::as_str);
+    // A nested router shows its handlers only the rest of the path.
+    let uri = request.extensions().get::<OriginalUri>().map_or(request.uri(), |OriginalUri(uri)| uri);
+    let asked = uri.path_and_query().map_or("/", PathAndQuery::as_str);
     let path = to.prefix.as_deref().and_then(|prefix| asked.strip_prefix(prefix)).unwrap_or(asked);
     let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
     *request.uri_mut() = path.parse().unwrap_or_else(|_| Uri::from_static("/"));
@@ -147,7 +146,8 @@ fn rewrite(doors: &Doors, to: &Destination, request: &mut Request, upgrade: Opti
     }
     let cookies: Vec<_> = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok()).collect();
     let is_ours = |cookie: &str| cookie.split('=').next().unwrap_or_default().trim() == doors.options.cookie;
-    let rest: Vec<_> = cookies.iter().flat_map(|line| line.split(';')).map(str::trim).filter(|one| !is_ours(one)).collect();
+    let rest: Vec<_> =
+        cookies.iter().flat_map(|line| line.split(';')).map(str::trim).filter(|one| !is_ours(one)).collect();
     let rest = HeaderValue::from_str(&rest.join("; ")).ok().filter(|value| !value.is_empty());
     headers.remove(header::COOKIE);
     if let Some(rest) = rest {

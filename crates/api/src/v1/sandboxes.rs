@@ -12,8 +12,8 @@ use carrel_model::{
     AgentId, Grant, ProviderName, SandboxId, TaskId, TemplateName,
     number::Whole,
     public::{
-        NewFork, NewPause, NewSandbox, NewSnapshot, NewTimeout, Page, Problem as ProblemBody, SandboxDetail, SandboxPage,
-        SandboxView, StatsView, TemplateView,
+        NewFork, NewPause, NewSandbox, NewSnapshot, NewTimeout, Page, Problem as ProblemBody, SandboxDetail,
+        SandboxPage, SandboxView, StatsView, TemplateView,
     },
     sandbox::Phase,
 };

@@ -97,13 +97,8 @@ async fn open(
     let attached = match &ask.exec_id {
         Some(exec) => execs.reattach(&grant, &id, exec, ask.offset.map(|offset| offset.get() as i64)).await?,
         None => {
-            let new = NewExec {
-                command: ask.cmd,
-                user: ask.user,
-                cwd: ask.cwd,
-                terminal: Some(size),
-                ..NewExec::default()
-            };
+            let new =
+                NewExec { command: ask.cmd, user: ask.user, cwd: ask.cwd, terminal: Some(size), ..NewExec::default() };
             execs.terminal(&grant, &id, new).await?
         }
     };

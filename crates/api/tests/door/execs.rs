@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use base64::Engine;
 use carrel_model::public::SandboxView;
 use carrel_testkit::{Bare, EventStream, House, Setup, on_both_databases};
 use reqwest::Method;
@@ -110,19 +111,20 @@ on_both_databases! {
         let mut stream = EventStream::open(request.json(&json!({"command": "echo hi; echo no >&2; printf '\\377'"}))).await;
         let start = stream.next().await.unwrap();
         assert_eq!(start.name, "start");
-        let (mut text, mut odd) = (String::new(), String::new());
+        let (mut out, mut err) = (Vec::new(), Vec::new());
         loop {
             let event = stream.next().await.unwrap();
             let data: Value = serde_json::from_str(&event.data).unwrap();
             match &*event.name {
                 "end" => break assert_eq!(data["exit_code"], 0),
-                _ => {
-                    text.push_str(data["text"].as_str().unwrap_or_default());
-                    odd.push_str(data["base64"].as_str().unwrap_or_default());
+                name => {
+                    let kept = if name == "stdout" { &mut out } else { &mut err };
+                    kept.extend(data["text"].as_str().unwrap_or_default().bytes());
+                    kept.extend(base64::engine::general_purpose::STANDARD.decode(data["base64"].as_str().unwrap_or_default()).unwrap());
                 }
             }
         }
-        assert_eq!((&*text, &*odd), ("hi\nno\n", "/w=="), "what is no text comes whole all the same");
+        assert_eq!((&*out, &*err), (&b"hi\n\xff"[..], &b"no\n"[..]), "what is no text comes whole all the same");
         assert!(stream.next().await.is_none());
         house.close().await;
         database.drop().await;

@@ -18,7 +18,13 @@ use crate::refused;
 async fn listening() -> u16 {
     let echo = |method: axum::http::Method, uri: axum::http::Uri, headers: HeaderMap, body: String| async move {
         let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or("-").to_owned();
-        let seen = format!("{method} {uri} host={} key={} auth={} cookie={} {body}", header("host"), header("x-api-key"), header("authorization"), header("cookie"));
+        let seen = format!(
+            "{method} {uri} host={} key={} auth={} cookie={} {body}",
+            header("host"),
+            header("x-api-key"),
+            header("authorization"),
+            header("cookie")
+        );
         ([("x-inside", "yes"), ("set-cookie", "carrel_visit_test=stolen"), ("clear-site-data", "*")], seen)
     };
     let socket = |upgrade: WebSocketUpgrade| async {

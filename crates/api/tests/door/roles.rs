@@ -37,7 +37,12 @@ const TABLE: &[(&str, &str, &str, [u16; 4])] = &[
     ("GET", "/sandboxes/OTHER/execs/exec_0000000000000000/output", "sandbox.read", [404, 404, 403, 403]),
     ("POST", "/sandboxes/OWN/execs/exec_0000000000000000/input", "sandbox.exec", [404, 404, 404, 403]),
     ("POST", "/sandboxes/OTHER/execs/exec_0000000000000000/input", "sandbox.exec", [404, 404, 403, 403]),
-    ("POST", "/sandboxes/OTHER/execs/exec_0000000000000000/signal {\"signal\": 9}", "sandbox.exec", [404, 404, 403, 403]),
+    (
+        "POST",
+        "/sandboxes/OTHER/execs/exec_0000000000000000/signal {\"signal\": 9}",
+        "sandbox.exec",
+        [404, 404, 403, 403],
+    ),
     ("GET", "/sandboxes/OWN/files?path=/", "sandbox.files.read", [409, 409, 409, 409]),
     ("GET", "/sandboxes/OTHER/files?path=/", "sandbox.files.read", [409, 409, 403, 403]),
     ("GET", "/sandboxes/OTHER/files/list?path=/", "sandbox.files.read", [409, 409, 403, 403]),

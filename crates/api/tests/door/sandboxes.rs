@@ -40,7 +40,9 @@ on_both_databases! {
         assert_eq!(response.status(), 201);
         let place = response.headers()["location"].to_str().unwrap().to_owned();
         let made: Value = response.json().await.unwrap();
-        let (status, shown) = house.ask(house.request(Method::GET, &place)).await;
+        let (status, mut shown) = house.ask(house.request(Method::GET, &place)).await;
+        let fitness = shown.as_object_mut().unwrap().remove("fitness").unwrap();
+        assert!(fitness[0].as_str().unwrap().contains("Nothing runs"), "a look at it alone says what it lacks");
         assert_eq!((status.as_u16(), &shown), (200, &made));
         for field in ["template", "provider", "isolation", "agent_id", "task_id", "metadata", "timeout_s", "auto_pause", "limits", "network"] {
             assert_eq!(shown[field], body[field], "{field}");

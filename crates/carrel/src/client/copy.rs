@@ -58,7 +58,10 @@ impl Args {
             (End::Inside { id, path }, End::Inside { id: other, path: to }) => {
                 let found = get(client, &id, &path, user).await?;
                 let folder = is_folder(&found);
-                let body = Body::wrap_stream(watched(found.content_length(), found.bytes_stream().map(|piece| piece.map_err(io::Error::other))));
+                let body = Body::wrap_stream(watched(
+                    found.content_length(),
+                    found.bytes_stream().map(|piece| piece.map_err(io::Error::other)),
+                ));
                 put(client, &other, &to, user, folder, body).await
             }
             (End::Here(_) | End::Pipe, End::Here(_) | End::Pipe) => {
@@ -83,7 +86,8 @@ async fn end(client: &Client, text: &str) -> Result<End, Failure> {
 
 async fn upload(client: &Client, from: &Path, id: &str, path: String, user: Option<&str>) -> Result<(), Failure> {
     let about = std::fs::metadata(from).map_err(|error| trouble(from, &error))?;
-    let name = from.canonicalize().ok().and_then(|path| path.file_name().map(|name| name.to_string_lossy().into_owned()));
+    let name =
+        from.canonicalize().ok().and_then(|path| path.file_name().map(|name| name.to_string_lossy().into_owned()));
     // Into a folder that is there, under its own name; else under the name that was given.
     let path = match name {
         Some(name) if path.ends_with('/') || is_folder_inside(client, id, &path, user).await? => {
@@ -165,9 +169,8 @@ async fn is_folder_inside(client: &Client, id: &str, path: &str, user: Option<&s
 pub(super) async fn read(path: &Path) -> Result<Body, Failure> {
     let mut file = std::fs::File::open(path).map_err(|error| trouble(path, &error))?;
     let size = file.metadata().ok().map(|about| about.len());
-    let pieces = from_thread(move |told| {
-        io::copy(&mut file, &mut io::BufWriter::with_capacity(256 * 1024, told)).map(drop)
-    });
+    let pieces =
+        from_thread(move |told| io::copy(&mut file, &mut io::BufWriter::with_capacity(256 * 1024, told)).map(drop));
     Ok(Body::wrap_stream(watched(size, pieces)))
 }
 

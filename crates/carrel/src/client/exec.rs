@@ -74,7 +74,8 @@ impl Args {
         if self.tty {
             let command = self.command.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
             let env = self.env()?;
-            let prefix: String = env.iter().map(|(name, value)| format!("{}={} ", name.as_str(), quoted(value.as_str()))).collect();
+            let prefix: String =
+                env.iter().map(|(name, value)| format!("{}={} ", name.as_str(), quoted(value.as_str()))).collect();
             return shell::open(client, &id, Some(format!("{prefix}exec {command}")), self.user, self.cwd, None).await;
         }
         let passes_input = !self.background && (self.interactive || !is_terminal());
@@ -210,9 +211,8 @@ impl Hearing<'_> {
         let client = self.client.clone();
         tokio::spawn(async move {
             while let Some(bytes) = typed.recv().await {
-                let sent = async {
-                    client.send(client.request(Method::POST, &format!("{path}/input"))?.body(bytes)).await
-                };
+                let sent =
+                    async { client.send(client.request(Method::POST, &format!("{path}/input"))?.body(bytes)).await };
                 // It ended, or never reads: the rest is for nobody.
                 if sent.await.is_err() {
                     return;

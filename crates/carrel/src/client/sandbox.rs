@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use carrel_model::{
     AgentId, ProviderName, TaskId, TemplateName,
     number::Cpus,
-    public::{Happening, NewLimits, NewNetwork, NewPause, NewSandbox, NewTimeout, SandboxDetail, SandboxPage, SandboxView},
+    public::{
+        Happening, NewLimits, NewNetwork, NewPause, NewSandbox, NewTimeout, SandboxDetail, SandboxPage, SandboxView,
+    },
     sandbox::{Depth, DiskMb, EnvName, EnvValue, HostRule, Isolation, Lifetime, MemoryMb, Metadata, NetworkMode, Pids},
 };
 use clap::{Args, Subcommand};

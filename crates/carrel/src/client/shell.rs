@@ -97,7 +97,9 @@ pub(super) async fn open(
     match left {
         Left::Ended(Some(0), _) => Ok(()),
         Left::Ended(Some(code), _) => Err(Failure::pass_on(code)),
-        Left::Ended(None, note) => Err(Failure::new(note.unwrap_or_else(|| "the end of the terminal was not seen".into()))),
+        Left::Ended(None, note) => {
+            Err(Failure::new(note.unwrap_or_else(|| "the end of the terminal was not seen".into())))
+        }
         Left::Asked => Err(Failure::pass_on(130)),
         Left::Broken => Err(Failure::new("the connection to the terminal broke")
             .hint("what ran in it goes on; `carrel sandbox shell --attach EXEC_ID` sits down at it again")),

@@ -80,7 +80,13 @@ impl Verb {
                     None => name_of(&reference)?,
                 };
                 let password = std::env::var("CARREL_REGISTRY_PASSWORD").ok().filter(|_| username.is_some());
-                let new = NewTemplate { reference: Some(reference), username, password, provider, ..plain(name, From::Image) };
+                let new = NewTemplate {
+                    reference: Some(reference),
+                    username,
+                    password,
+                    provider,
+                    ..plain(name, From::Image)
+                };
                 let made = client.fetch(client.request(Method::POST, "/templates")?.json(&new)).await?;
                 watch(client, made).await
             }
@@ -112,7 +118,9 @@ impl Build {
             }
             kind => {
                 let context = self.context.ok_or_else(|| {
-                    Failure::new("there is nothing to make it from").hint("name a folder, or --from debian").exit(Exit::Usage)
+                    Failure::new("there is nothing to make it from")
+                        .hint("name a folder, or --from debian")
+                        .exit(Exit::Usage)
                 })?;
                 let mut query = vec![("kind", kind.to_owned())];
                 query.extend(self.file.map(|file| ("file", file)));

@@ -68,7 +68,9 @@ impl SandboxesDesk<'_> {
         let subject = Subject::Sandbox { id: Some(id), agent: view.agent_id.as_ref() };
         self.house.admit(grant, action, subject).await?;
         if !matches!(view.phase, Phase::Ready | Phase::Paused) {
-            return Err(Error::Conflict { why: format!("sandbox {id} is {}: there is nothing to copy", view.phase.word()) });
+            return Err(Error::Conflict {
+                why: format!("sandbox {id} is {}: there is nothing to copy", view.phase.word()),
+            });
         }
         let post = Arc::clone(self.house.post(&view.provider)?);
         if post.provider.forking().is_none() {
@@ -80,7 +82,9 @@ impl SandboxesDesk<'_> {
 }
 
 fn snapshot_name(name: &str) -> Result<TemplateName, Error> {
-    format!("{SNAPSHOT}{name}").parse().map_err(|malformed: carrel_model::Malformed| Error::field("name", malformed.rule))
+    format!("{SNAPSHOT}{name}")
+        .parse()
+        .map_err(|malformed: carrel_model::Malformed| Error::field("name", malformed.rule))
 }
 
 /// Has the provider keep a snapshot, and remembers it.

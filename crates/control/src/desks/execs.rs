@@ -133,10 +133,9 @@ impl ExecsDesk<'_> {
         let live = Arc::new(Live::new(exec, Extent::new(house.settings.transcript_cap)));
         house.lives.put(&live);
         // A terminal that nobody sits at keeps no sandbox awake.
-        let busy = (!start.terminal.is_some()).then(|| Busy::new(house, &inside.view, Doing::Exec));
+        let busy = start.terminal.is_none().then(|| Busy::new(house, &inside.view, Doing::Exec));
         let (house, live) = (Arc::clone(house), live);
-        let follower =
-            Follower { house, live: Arc::clone(&live), audit: Some(audit), busy, writing: None, witness };
+        let follower = Follower { house, live: Arc::clone(&live), audit: Some(audit), busy, writing: None, witness };
         follower.begin(events, inside.cut.clone());
         if let Some(text) = &new.stdin {
             let (envd, text) = (inside.envd.clone(), Bytes::from(text.clone()));

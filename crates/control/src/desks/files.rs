@@ -43,7 +43,9 @@ impl FilesDesk<'_> {
         let Download { size, content } = match entry.kind {
             EntryKind::Directory => inside.envd.download_tar(path, user).await,
             EntryKind::File => inside.envd.download(path, user).await,
-            EntryKind::Other => return Err(Error::field("path", format!("`{path}` is neither a file nor a directory"))),
+            EntryKind::Other => {
+                return Err(Error::field("path", format!("`{path}` is neither a file nor a directory")));
+            }
         }
         .map_err(understand)?;
         Ok(Found { entry: shown(entry), size, content })

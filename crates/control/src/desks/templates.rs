@@ -374,8 +374,12 @@ async fn brought_along(post: &Post) -> Vec<TemplateView> {
         removed: false,
         revision: 0,
     };
-    let mut views: Vec<_> =
-        post.fitness().into_iter().flat_map(|fitness| fitness.templates).map(|name| (name.clone(), plain(name))).collect();
+    let mut views: Vec<_> = post
+        .fitness()
+        .into_iter()
+        .flat_map(|fitness| fitness.templates)
+        .map(|name| (name.clone(), plain(name)))
+        .collect();
     if let Some(templating) = post.provider.templating() {
         match templating.templates().await {
             Ok(made) => {
@@ -403,7 +407,8 @@ fn understand(new: &NewTemplate) -> Result<(Source, serde_json::Value), Error> {
         let text = text.as_ref().filter(|text| !text.trim().is_empty() && !text.contains('\0'));
         text.cloned().ok_or_else(|| Error::field(field, "expected with what the template is made from"))
     };
-    let odd = |word: &String| word.is_empty() || word.starts_with('-') || word.contains(|c: char| !c.is_ascii_graphic());
+    let odd =
+        |word: &String| word.is_empty() || word.starts_with('-') || word.contains(|c: char| !c.is_ascii_graphic());
     Ok(match new.from {
         MadeFrom::Host => (Source::Host, serde_json::json!({"from": "host"})),
         MadeFrom::Debian => {
@@ -453,7 +458,8 @@ fn unpack(archive: &PathBuf, context: &PathBuf, recipe: &str) -> Result<String, 
     std::fs::create_dir_all(context).map_err(no_room)?;
     let mut archive = tar::Archive::new(std::fs::File::open(archive).map_err(no_room)?);
     archive.set_preserve_permissions(true);
-    let odd = |error: std::io::Error| Error::field("body", format!("it is no tar archive that can be unpacked: {error}"));
+    let odd =
+        |error: std::io::Error| Error::field("body", format!("it is no tar archive that can be unpacked: {error}"));
     archive.unpack(context).map_err(odd)?;
     let inside = std::path::Path::new(recipe);
     let plain = inside.components().all(|part| matches!(part, std::path::Component::Normal(_)));

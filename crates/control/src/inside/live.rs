@@ -81,7 +81,8 @@ impl Live {
     /// An exec that begins, or one that is taken up with what was kept of it.
     pub(crate) fn new(exec: Exec, extent: Extent) -> Self {
         let length = extent.length;
-        let state = State { exec, extent, tail: VecDeque::new(), tail_from: length, given: length, kept: length, over: false };
+        let state =
+            State { exec, extent, tail: VecDeque::new(), tail_from: length, given: length, kept: length, over: false };
         Live { state: Mutex::new(state), bell: watch::Sender::new(0) }
     }
 
@@ -225,7 +226,9 @@ impl Reader {
                 bell.mark_unchanged();
                 match look(live, self.from) {
                     Next::Here(chunks) => break Some(chunks),
-                    Next::InTheStore => break Some(self.store.transcripts().read(&self.exec, self.from, PIECES).await?),
+                    Next::InTheStore => {
+                        break Some(self.store.transcripts().read(&self.exec, self.from, PIECES).await?);
+                    }
                     Next::Over => break None,
                     // We hold the sender.
                     Next::Wait => drop(bell.changed().await),

@@ -34,7 +34,12 @@ pub(crate) struct Inside {
 
 impl House {
     /// Lets a grant into a sandbox that works. One that is paused comes back for it, when it was made to.
-    pub(crate) async fn enter(self: &Arc<Self>, grant: &Grant, id: &SandboxId, action: Action) -> Result<Inside, Error> {
+    pub(crate) async fn enter(
+        self: &Arc<Self>,
+        grant: &Grant,
+        id: &SandboxId,
+        action: Action,
+    ) -> Result<Inside, Error> {
         let desk = SandboxesDesk { house: self };
         let mut view = desk.look(id).await?;
         let subject = Subject::Sandbox { id: Some(id), agent: view.agent_id.as_ref() };
@@ -47,10 +52,14 @@ impl House {
                 return Err(Error::Conflict { why });
             }
             Phase::Requested | Phase::Preparing => {
-                return Err(Error::Conflict { why: format!("sandbox {id} is not ready yet; wait for it with `wait=ready`") });
+                return Err(Error::Conflict {
+                    why: format!("sandbox {id} is not ready yet; wait for it with `wait=ready`"),
+                });
             }
             Phase::Closing | Phase::Gone | Phase::Failed => {
-                return Err(Error::Conflict { why: format!("sandbox {id} is {}: nothing runs in it", view.phase.word()) });
+                return Err(Error::Conflict {
+                    why: format!("sandbox {id} is {}: nothing runs in it", view.phase.word()),
+                });
             }
         }
         let (envd, cut) = self.line(&view).await?;
@@ -65,7 +74,10 @@ impl House {
             Waited::Reached(view) => Ok(view),
             Waited::Never(view) | Waited::NotYet(view) => {
                 let note = view.note.as_deref().unwrap_or("it takes longer than usual");
-                Err(Error::Unavailable { why: format!("sandbox {id} does not come back from its pause: {note}"), source: None })
+                Err(Error::Unavailable {
+                    why: format!("sandbox {id} does not come back from its pause: {note}"),
+                    source: None,
+                })
             }
         }
     }

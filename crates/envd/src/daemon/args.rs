@@ -25,6 +25,9 @@ pub(super) enum Address {
     Abstract(Vec<u8>),
     /// A TCP port, for tests and for guests that are reached over a network.
     Tcp(SocketAddr),
+    /// A TCP port whose lines are handed on to a socket of the host, unread: the gateway of a guest whose network is
+    /// not the host's to enter.
+    Forward(SocketAddr, PathBuf),
 }
 
 /// What the command line asked for.
@@ -38,7 +41,8 @@ pub(super) enum Asked {
 
 pub(super) const EXEC_WITH_TERMINAL: &str = "exec-with-terminal";
 const USAGE: &str =
-    "usage: envd --listen fd:0|unix:PATH|abstract:NAME|tcp:ADDRESS [--listen …] [--host-only] [--subreaper]";
+    "usage: envd --listen fd:0|unix:PATH|abstract:NAME|tcp:ADDRESS [--listen …] [--forward ADDRESS=PATH] \
+     [--host-only] [--subreaper]";
 
 pub(super) fn understand(arguments: Vec<OsString>) -> Result<Asked, String> {
     if arguments.first().is_some_and(|first| first == EXEC_WITH_TERMINAL) {
@@ -51,6 +55,10 @@ pub(super) fn understand(arguments: Vec<OsString>) -> Result<Asked, String> {
             Some("--listen") => {
                 let address = arguments.next().and_then(|address| address.into_string().ok());
                 args.listen.push(address.as_deref().and_then(understand_address).ok_or(USAGE)?);
+            }
+            Some("--forward") => {
+                let both = arguments.next().and_then(|both| both.into_string().ok());
+                args.listen.push(both.as_deref().and_then(understand_forward).ok_or(USAGE)?);
             }
             Some("--host-only") => args.host_only = true,
             Some("--subreaper") => args.subreaper = true,
@@ -72,6 +80,11 @@ fn understand_address(text: &str) -> Option<Address> {
         "tcp" => rest.parse().ok().map(Address::Tcp),
         _ => None,
     }
+}
+
+fn understand_forward(text: &str) -> Option<Address> {
+    let (from, to) = text.split_once('=').filter(|(_, to)| !to.is_empty())?;
+    Some(Address::Forward(from.parse().ok()?, to.into()))
 }
 
 #[cfg(test)]
@@ -98,7 +111,7 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_is_answered_with_the_usage() {
-        for line in ["", "--listen", "--listen fd:3", "--listen udp:1", "--listen tcp:nowhere", "--what"] {
+        for line in ["", "--listen", "--listen fd:3", "--listen udp:1", "--listen tcp:nowhere", "--forward 127.0.0.1:1", "--what"] {
             assert_eq!(understood(line), Err(USAGE.to_owned()));
         }
     }

@@ -26,7 +26,7 @@ use std::{
 
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
-    net::{TcpListener, UnixListener},
+    net::{TcpListener, UnixListener, UnixStream},
     sync::{Notify, mpsc, watch},
     task::AbortHandle,
 };
@@ -140,7 +140,10 @@ impl Lines {
         loop {
             tokio::select! {
                 accepted = listener.accept() => match accepted {
-                    Ok((line, is_host)) => self.serve(line, is_host),
+                    Ok((line, is_host)) => match listener.leads_to() {
+                        Some(path) => self.spawn(|_| forward(line, path)),
+                        None => self.serve(line, is_host),
+                    },
                     // Out of descriptors, most likely: some will come free.
                     Err(_) => timer::sleep(RETRY).await,
                 },
@@ -168,6 +171,13 @@ impl Lines {
         let (lines, guest) = (self.clone(), self.guest.clone());
         let line = Box::new(Ending { line, lines: lines.clone() });
         self.spawn(|id| serve::line(line, guest, Caller { id, is_host: is_host == Some(true), lines }));
+    }
+}
+
+/// Hands a line on to a socket of the host, both ways, until either side has had enough.
+async fn forward(mut line: Box<dyn Stream>, path: PathBuf) {
+    if let Ok(mut host) = UnixStream::connect(path).await {
+        let _ = tokio::io::copy_bidirectional(&mut line, &mut host).await;
     }
 }
 
@@ -233,6 +243,7 @@ impl AsyncWrite for Ending {
 enum Listener {
     Unix(UnixListener, Again),
     Tcp(TcpListener, std::net::SocketAddr),
+    Forward(TcpListener, std::net::SocketAddr, PathBuf),
 }
 
 /// Where to listen again after a night.
@@ -241,6 +252,7 @@ enum Again {
     Path(PathBuf),
     Name(UnixAddr),
     Tcp(std::net::SocketAddr),
+    Forward(std::net::SocketAddr, PathBuf),
     Never,
 }
 
@@ -265,6 +277,7 @@ impl Listener {
             Address::Unix(path) => Again::Path(path.clone()).listen(),
             Address::Abstract(name) => Again::Name(UnixAddr::from_abstract_name(name)?).listen(),
             Address::Tcp(address) => Again::Tcp(*address).listen(),
+            Address::Forward(address, path) => Again::Forward(*address, path.clone()).listen(),
         }
     }
 
@@ -280,7 +293,7 @@ impl Listener {
                 let pid = line.peer_cred()?.pid().unwrap_or(0);
                 Ok((Box::new(line), Some(pid == 0)))
             }
-            Listener::Tcp(listener, _) => {
+            Listener::Tcp(listener, _) | Listener::Forward(listener, ..) => {
                 let (line, _) = listener.accept().await?;
                 line.set_nodelay(true)?;
                 Ok((Box::new(line), None))
@@ -288,10 +301,19 @@ impl Listener {
         }
     }
 
+    /// The socket of the host that its lines are handed on to.
+    fn leads_to(&self) -> Option<PathBuf> {
+        match self {
+            Listener::Forward(_, _, path) => Some(path.clone()),
+            Listener::Unix(..) | Listener::Tcp(..) => None,
+        }
+    }
+
     fn close(self) -> Again {
         match self {
             Listener::Unix(_, again) => again,
             Listener::Tcp(_, address) => Again::Tcp(address),
+            Listener::Forward(_, address, path) => Again::Forward(address, path),
         }
     }
 }
@@ -308,13 +330,22 @@ impl Again {
             }
             Again::Name(name) => Listener::unix(StdUnixListener::bind_addr(name)?, self.clone()),
             Again::Tcp(address) => {
-                let listener = StdTcpListener::bind(address)?;
-                listener.set_nonblocking(true)?;
-                // A port that was left to the system is kept once it is known.
-                let address = listener.local_addr()?;
-                Ok(Listener::Tcp(TcpListener::from_std(listener)?, address))
+                let (listener, address) = listen_at(*address)?;
+                Ok(Listener::Tcp(listener, address))
+            }
+            Again::Forward(address, path) => {
+                let (listener, address) = listen_at(*address)?;
+                Ok(Listener::Forward(listener, address, path.clone()))
             }
             Again::Never => Err(io::ErrorKind::AddrNotAvailable.into()),
         }
     }
+}
+
+/// Listens at a TCP port. One that was left to the system is kept once it is known.
+fn listen_at(address: std::net::SocketAddr) -> io::Result<(TcpListener, std::net::SocketAddr)> {
+    let listener = StdTcpListener::bind(address)?;
+    listener.set_nonblocking(true)?;
+    let address = listener.local_addr()?;
+    Ok((TcpListener::from_std(listener)?, address))
 }

@@ -40,6 +40,8 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
 }
 
 fn run(args: Args) -> std::io::Result<()> {
+    // It holds the token: nobody inside, root neither, may look into its memory or take its descriptors.
+    rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)?;
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
     if rustix::process::getpid().is_init() {
         // A session of its own, so that the tree can be dumped. It may have one already.

@@ -13,8 +13,8 @@ use crate::{
     AgentId, ProviderName, Role, SandboxId, TaskId, TemplateName,
     number::{Cpus, Whole},
     sandbox::{
-        AtEnd, Depth, DiskMb, EnvName, EnvValue, HostRule, Isolation, Lifetime, Limits, MOST_ALLOWED, MOST_ENV, Manners,
-        MemoryMb, Metadata, Network, NetworkMode, Pids, Spec,
+        AtEnd, Depth, DiskMb, EnvName, EnvValue, HostRule, Isolation, Lifetime, Limits, MOST_ALLOWED, MOST_ENV,
+        Manners, MemoryMb, Metadata, Network, NetworkMode, Pids, Spec,
     },
 };
 
@@ -206,7 +206,9 @@ pub struct Defaults {
 }
 
 /// Reads an object. Left to itself serde also takes a list for one, field by field.
-pub(super) fn an_object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+pub(super) fn an_object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
     struct Reader<T>(PhantomData<T>);
     impl<'de, T: Deserialize<'de>> de::Visitor<'de> for Reader<T> {
         type Value = Option<T>;

@@ -19,6 +19,6 @@ pub use exec::{
 pub use problem::{FieldProblem, Problem};
 pub use template::{From, NewTemplate, TemplateView};
 pub use view::{
-    Actor, AuditView, Bearer, BreakerState, BreakerView, EndedView, KeyView, Minted, Page, PausedView, ProviderView, Readiness,
-    ReadinessView, SandboxDetail, SandboxPage, SandboxView, SignedIn, Status,
+    Actor, AuditView, Bearer, BreakerState, BreakerView, EndedView, KeyView, Minted, Page, PausedView, ProviderView,
+    Readiness, ReadinessView, SandboxDetail, SandboxPage, SandboxView, SignedIn, Status,
 };

@@ -8,4 +8,4 @@ mod policy;
 mod proxy;
 
 pub use policy::{Policy, Refused};
-pub use proxy::{Traffic, serve};
+pub use proxy::{Listens, Traffic, serve};

@@ -11,14 +11,15 @@ use std::{
     time::Duration,
 };
 
+use async_trait::async_trait;
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode, Uri, header};
 use http_body_util::{BodyExt, Full, combinators::BoxBody};
 use hyper::{body::Incoming, service::service_fn, upgrade::Upgraded};
 use hyper_util::rt::TokioIo;
 use tokio::{
-    io::copy_bidirectional,
-    net::{TcpListener, TcpStream},
+    io::{AsyncRead, AsyncWrite, copy_bidirectional},
+    net::{TcpListener, TcpStream, UnixListener, UnixStream},
     sync::Semaphore,
     time::timeout,
 };
@@ -41,13 +42,41 @@ pub struct Traffic {
 
 type Body = BoxBody<Bytes, hyper::Error>;
 
+/// Where a gateway takes its connections from.
+#[async_trait]
+pub trait Listens: Send + Sync {
+    /// What a connection is.
+    type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
+
+    /// Takes the next one.
+    async fn take(&self) -> io::Result<Self::Stream>;
+}
+
+#[async_trait]
+impl Listens for TcpListener {
+    type Stream = TcpStream;
+
+    async fn take(&self) -> io::Result<TcpStream> {
+        Ok(self.accept().await?.0)
+    }
+}
+
+#[async_trait]
+impl Listens for UnixListener {
+    type Stream = UnixStream;
+
+    async fn take(&self) -> io::Result<UnixStream> {
+        Ok(self.accept().await?.0)
+    }
+}
+
 /// Serves a gateway until the task is ended.
-pub async fn serve(listener: TcpListener, policy: Policy, traffic: Arc<Traffic>) {
+pub async fn serve(listener: impl Listens, policy: Policy, traffic: Arc<Traffic>) {
     let (policy, room) = (Arc::new(policy), Arc::new(Semaphore::new(MOST)));
     loop {
         let Ok(permit) = Arc::clone(&room).acquire_owned().await else { return };
-        let stream = match listener.accept().await {
-            Ok((stream, _)) => stream,
+        let stream = match listener.take().await {
+            Ok(stream) => stream,
             Err(error) => {
                 tracing::debug!(sandbox = %policy.sandbox, %error, "the gateway could not take a connection");
                 tokio::time::sleep(Duration::from_millis(50)).await;

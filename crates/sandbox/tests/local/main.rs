@@ -4,6 +4,7 @@
 mod abuse;
 mod contract;
 mod desk;
+mod intruder;
 mod lives;
 mod stored;
 mod yard;

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use carrel_envd::{Envd, Event, Start};
+use carrel_envd::{Envd, EnvdError, Event, Start};
 use carrel_model::{SandboxId, sandbox::Spec};
 use carrel_sandbox::{
     Provider,
@@ -15,6 +15,8 @@ use carrel_sandbox::{
 use futures::StreamExt;
 
 pub struct Yard {
+    /// First, so that it sweeps while the folder is still there.
+    _broom: Broom,
     pub folder: tempfile::TempDir,
     pub local: Local,
     config: Config,
@@ -38,7 +40,8 @@ impl Yard {
         let folder = tempfile::tempdir().unwrap();
         let config = config(folder.path(), disk, pool);
         let local = config.clone().build().await.unwrap();
-        Yard { folder, local, config }
+        let broom = Broom { folder: folder.path().to_owned(), house: config.house.clone() };
+        Yard { _broom: broom, folder, local, config }
     }
 
     /// As after a restart of the server.
@@ -75,10 +78,15 @@ impl Yard {
             env: BTreeMap::new(),
             ..Start::default()
         };
-        let mut events = self.envd(id).await.start(&start).await.unwrap();
+        self.start(id, &start).await.unwrap()
+    }
+
+    /// Runs whatever is asked for to its end; an error when it could not be started.
+    pub async fn start(&self, id: &SandboxId, start: &Start) -> Result<Ran, EnvdError> {
+        let mut events = self.envd(id).await.start(start).await?;
         let (mut out, mut err, mut code) = (Vec::new(), Vec::new(), None);
         while let Some(event) = events.next().await {
-            match event.unwrap() {
+            match event? {
                 Event::Stdout(bytes) | Event::Terminal(bytes) => out.extend(bytes),
                 Event::Stderr(bytes) => err.extend(bytes),
                 Event::Ended(ended) => code = Some(ended.exit_code),
@@ -86,7 +94,13 @@ impl Yard {
             }
         }
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        Ran { code: code.unwrap(), out: text(out), err: text(err) }
+        Ok(Ran { code: code.unwrap(), out: text(out), err: text(err) })
+    }
+
+    /// What the provider remembers of a sandbox.
+    pub fn record(&self, id: &SandboxId) -> serde_json::Value {
+        let records = records(self.folder.path()).into_iter();
+        records.filter(|record| record["id"] == id.as_str()).next_back().expect("there is a record of it")
     }
 
     /// Kills the first process of a sandbox from outside, as a reboot would.
@@ -127,6 +141,43 @@ impl Yard {
     }
 }
 
+/// Ends what a test that failed would leave running.
+struct Broom {
+    folder: PathBuf,
+    house: String,
+}
+
+impl Drop for Broom {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            return;
+        }
+        for record in records(&self.folder) {
+            let pid = record["first"]["pid"].as_i64().and_then(|pid| rustix::process::Pid::from_raw(pid as i32));
+            if let Some(pid) = pid {
+                let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+            }
+        }
+        for folder in cgroups(&self.house) {
+            let inner = std::fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path());
+            for folder in inner.filter(|path| path.is_dir()).chain([folder.clone()]) {
+                let _ = std::fs::write(folder.join("cgroup.kill"), "1");
+                while std::fs::remove_dir(&folder).is_err_and(|error| error.raw_os_error() == Some(16)) {
+                    std::thread::yield_now();
+                }
+            }
+        }
+    }
+}
+
+/// Everything that a provider in this folder remembers.
+pub fn records(folder: &Path) -> Vec<serde_json::Value> {
+    let slots = [folder.join("slots"), folder.join("disk/slots")];
+    let files = slots.iter().flat_map(|slots| std::fs::read_dir(slots).into_iter().flatten());
+    let paths = files.map(|file| file.unwrap().path()).filter(|path| path.extension().is_some_and(|e| e == "json"));
+    paths.filter_map(|path| serde_json::from_str(&std::fs::read_to_string(path).ok()?).ok()).collect()
+}
+
 pub fn config(folder: &Path, disk: DiskChoice, pool: usize) -> Config {
     Config {
         folder: folder.to_owned(),
@@ -148,7 +199,7 @@ fn random_bytes<const N: usize>() -> [u8; N] {
 }
 
 /// Every folder of cgroups that belongs to a house.
-fn cgroups(house: &str) -> Vec<PathBuf> {
+pub fn cgroups(house: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![PathBuf::from("/sys/fs/cgroup")];
     while let Some(folder) = folders.pop() {

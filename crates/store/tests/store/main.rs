@@ -6,6 +6,7 @@ mod house;
 mod audit;
 mod changes;
 mod following;
+mod inside;
 mod keys;
 mod leases;
 mod listing;

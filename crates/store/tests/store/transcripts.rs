@@ -60,8 +60,8 @@ async fn what_was_printed_is_read_from_any_offset(house: House) {
 
     let chunks = store.transcripts().read(&exec, 2, MOST).await.unwrap();
     let expected = [
-        Chunk { offset: 2, stream: Stream::Stdout, bytes: b"llo ".to_vec() },
-        Chunk { offset: 6, stream: Stream::Stderr, bytes: b"world\xff\0".to_vec() },
+        Chunk { offset: 2, stream: Stream::Stdout, bytes: b"llo ".to_vec().into() },
+        Chunk { offset: 6, stream: Stream::Stderr, bytes: b"world\xff\0".to_vec().into() },
     ];
     assert_eq!(chunks, expected);
     assert_eq!(store.transcripts().read(&exec, 2, 1).await.unwrap(), expected[..1]);
@@ -114,7 +114,7 @@ async fn a_transcript_is_cut_at_its_limit_with_one_marker_and_counts_the_rest(ho
     assert_eq!(read(&store, &exec, 0).await, expected);
     assert_eq!(store.transcripts().get(&exec).await.unwrap().dropped, 4 + 3 * 4);
     let last = store.transcripts().read(&exec, 10, MOST).await.unwrap();
-    assert_eq!(last, [Chunk { offset: 10, stream: Stream::Carrel, bytes: marker(10) }]);
+    assert_eq!(last, [Chunk { offset: 10, stream: Stream::Carrel, bytes: marker(10).into() }]);
 }
 
 async fn a_transcript_of_exactly_its_limit_is_not_cut(house: House) {

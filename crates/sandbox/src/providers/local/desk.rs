@@ -97,9 +97,13 @@ impl Inner {
                 inner.yard.end(&record)?;
             }
             inner.yard.empty_trash()?;
+            inner.yard.sweep_memory()?;
             let mut found = Vec::with_capacity(owned.len());
             for mut record in owned {
                 inner.yard.mend(&mut record)?;
+                if record.asleep == Some(Depth::Stored) {
+                    inner.yard.settle_stored(&mut record)?;
+                }
                 let network = match record.first.filter(|first| first.is_alive()) {
                     Some(first) => std::fs::File::open(format!("/proc/{}/ns/net", first.pid)).ok(),
                     None => None,
@@ -151,13 +155,24 @@ impl Inner {
             return self.introduce(desk).await;
         }
         let template = self.find_template(spec).await?;
-        let (mut record, held) = self.slot(&template, spec).await?;
+        let remembered = if template.memory { self.revive(&template, spec).await? } else { Err(None) };
+        let (mut record, held) = match remembered {
+            Ok(slot) => slot,
+            Err(why) => {
+                let (mut record, held) = self.slot(&template, spec).await?;
+                record.unfit.extend(why);
+                (record, held)
+            }
+        };
         record.id = Some(id.clone());
         record.network = spec.network.clone();
         record.env = spec.env.iter().map(|(name, value)| (name.as_str().into(), value.as_str().into())).collect();
         self.yard.keep(&record).map_err(|error| unavailable("remember it", &error))?;
         let made = desk.insert(Desk { record, network: None, gateway: None });
         self.hold(made, place, held);
+        if made.gateway.is_none() {
+            self.reopen_gateway(made, place).await;
+        }
         self.introduce(made).await
     }
 
@@ -228,7 +243,7 @@ impl Inner {
             hostname: None,
         };
         envd.init(&init).await.map_err(silent)?;
-        if let Some(command) = &record.config.start_command {
+        if let Some(command) = record.config.start_command.as_ref().filter(|_| !record.remembers) {
             start(&envd, command, record.config.ready_command.as_deref()).await?;
         }
         desk.record.ready = true;

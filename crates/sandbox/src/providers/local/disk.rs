@@ -5,7 +5,7 @@
 
 use std::{
     fs, io,
-    os::unix::fs::MetadataExt,
+    os::unix::fs::{MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
@@ -55,6 +55,8 @@ impl Disk {
             DiskChoice::Folder => Ok(plain(None)),
             // Whoever began without an image has sandboxes in the folder.
             DiskChoice::Auto if (used && !image.exists()) || btrfs::is_here(folder) => Ok(plain(None)),
+            // Mounting is root's.
+            DiskChoice::Auto if !rustix::process::geteuid().is_root() => Ok(plain(None)),
             DiskChoice::Auto => Ok(open_image(folder, None).unwrap_or_else(|error| plain(Some(error.to_string())))),
             DiskChoice::Image(size) => open_image(folder, size),
         }
@@ -108,6 +110,10 @@ impl Disk {
     pub(crate) fn erase(&self, place: &Path) -> io::Result<()> {
         if self.subvolumes && btrfs::delete(place).is_ok() {
             return Ok(());
+        }
+        // The overlay's own folder is closed even to its owner, which stops a plain user.
+        for entry in fs::read_dir(place.join("work")).into_iter().flatten().flatten() {
+            let _ = fs::set_permissions(entry.path(), fs::Permissions::from_mode(0o700));
         }
         match fs::remove_dir_all(place) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

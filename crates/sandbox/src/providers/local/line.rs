@@ -10,6 +10,16 @@ use tokio::{net::UnixStream, sync::oneshot};
 /// The abstract name of envd's socket.
 pub(crate) const SOCKET: &str = "carrel-envd";
 
+/// Calls an envd whose socket lies among the host's files.
+pub(crate) struct Neighbour(pub(crate) std::path::PathBuf);
+
+#[async_trait]
+impl Dial for Neighbour {
+    async fn dial(&self) -> io::Result<Box<dyn Line>> {
+        Ok(Box::new(UnixStream::connect(&self.0).await?))
+    }
+}
+
 /// Calls the envd of one sandbox.
 pub(crate) struct Caller {
     pub(crate) visitor: Visitor,

@@ -5,6 +5,7 @@
 //! a record and no process keeps its files, and is seen as paused: nothing that was done inside is lost with its
 //! processes.
 
+mod criu;
 mod desk;
 mod disk;
 mod guest;
@@ -157,6 +158,7 @@ impl Provider for Local {
         let mut missing = carrel_linux::fitness::missing();
         missing.extend(self.inner.yard.hierarchies.missing());
         missing.extend(self.inner.yard.disk().unfit());
+        missing.extend(self.inner.yard.criu.missing());
         Ok(Fitness { isolation: vec![Isolation::Namespace], templates, missing })
     }
 
@@ -239,7 +241,10 @@ impl Provider for Local {
 impl Desk {
     fn endpoint(&self, inner: &Inner) -> Result<Endpoint, ProviderError> {
         let network = self.network.clone().ok_or(ProviderError::Lost)?;
-        let dial = Arc::new(line::Caller { visitor: inner.visitor.clone(), network });
+        let dial: Arc<dyn carrel_envd::Dial> = match inner.yard.socket_path(&self.record) {
+            Some(path) => Arc::new(line::Neighbour(path)),
+            None => Arc::new(line::Caller { visitor: inner.visitor.clone(), network }),
+        };
         Ok(Endpoint { dial, token: Some(SecretString::from(self.record.token.clone())) })
     }
 

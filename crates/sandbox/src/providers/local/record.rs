@@ -4,7 +4,7 @@
 //! slots/NAME.json     this record; written before anything of the slot exists, removed after everything is gone
 //! slots/NAME/upper    what was changed inside
 //! slots/NAME/work     the overlay's own
-//! slots/NAME/memory   the processes, when they are stored
+//! memory/NAME         the processes, when they are stored (see `criu`)
 //! trash/NAME          a slot on its way out
 //! ```
 
@@ -35,6 +35,9 @@ pub(crate) struct Record {
     /// It is a bench for the step of a recipe: its upper is to become a layer by its content.
     #[serde(default)]
     pub(crate) bench: bool,
+    /// Its processes came from a snapshot, and what the start command began is among them.
+    #[serde(default)]
+    pub(crate) remembers: bool,
     /// Its first process, once it was launched.
     pub(crate) first: Option<Living>,
     /// How deep it sleeps; awake when absent.

@@ -14,7 +14,7 @@ use std::{
 use carrel_linux::{Bounds, Cgroup, Hierarchies, Jail, Launcher, Mapping};
 use carrel_model::sandbox::{Limits, Network};
 
-use super::{disk::Disk, guest, line, record::Record};
+use super::{criu::Criu, disk::Disk, guest, line, record::Record};
 use crate::{
     ProviderError,
     template::{LayerId, Shelves, Template},
@@ -34,13 +34,32 @@ pub(crate) struct Yard {
     pub(crate) house: String,
     pub(crate) shelves: Shelves,
     pub(crate) hierarchies: Hierarchies,
-    launcher: Launcher,
+    pub(crate) user: User,
+    pub(crate) criu: Criu,
+    pub(crate) launcher: Launcher,
     disk: Disk,
     slots: PathBuf,
-    trash: PathBuf,
-    drafts: PathBuf,
+    pub(crate) memory: PathBuf,
+    pub(crate) trash: PathBuf,
+    pub(crate) drafts: PathBuf,
     guest: PathBuf,
     bases: Mutex<HashSet<u32>>,
+}
+
+/// Who the server is on the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum User {
+    Root,
+    Plain(u32, u32),
+}
+
+impl User {
+    fn now() -> User {
+        match (rustix::process::geteuid(), rustix::process::getegid()) {
+            (user, _) if user.is_root() => User::Root,
+            (user, group) => User::Plain(user.as_raw(), group.as_raw()),
+        }
+    }
 }
 
 /// What a running slot is held by.
@@ -57,19 +76,26 @@ impl Yard {
         let disk = Disk::open(folder, config.disk)?;
         let root = disk.root().to_owned();
         let (slots, trash, scratch) = (root.join("slots"), root.join("trash"), folder.join("scratch"));
-        let drafts = root.join("drafts");
+        let (drafts, memory) = (root.join("drafts"), root.join("memory"));
+        Yard::open_memory(&memory)?;
         disk.erase(&drafts)?;
-        for place in [&slots, &trash, &scratch, &drafts] {
+        let templates = root.join("templates");
+        // Root inside owns its files as root on disk, setuid ones too: nobody of the host may walk to them.
+        for place in [&slots, &trash, &scratch, &drafts, &templates] {
             fs::create_dir_all(place)?;
+            fs::set_permissions(place, fs::Permissions::from_mode(0o700))?;
         }
         Ok(Yard {
             hierarchies: Hierarchies::open(&house)?,
-            shelves: Shelves::open(root.join("templates"))?,
+            shelves: Shelves::open(templates)?,
+            user: User::now(),
+            criu: Criu::find(User::now()),
             launcher: Launcher::new(program, args, scratch),
             guest: guest::lay_down(&folder.join("guest"))?,
             disk,
             house,
             slots,
+            memory,
             trash,
             drafts,
             bases: Mutex::default(),
@@ -109,6 +135,7 @@ impl Yard {
             name: hex::encode(random::<8>()),
             id: None,
             bench,
+            remembers: false,
             first: None,
             asleep: None,
             ready: false,
@@ -129,44 +156,21 @@ impl Yard {
 
     /// Launches a slot that was planned, or one whose processes have ended.
     pub(crate) fn launch(&self, record: &mut Record) -> Result<Held, ProviderError> {
-        let place = self.folder(record);
-        let trouble = |error: io::Error| unavailable("prepare its folder", &error);
-        // What is adopted by its content is moved to another place, which no subvolume lets it.
-        let made = if record.bench {
-            fs::create_dir_all(&place)
-        } else {
-            self.disk.make(&place, record.limits.disk_mb.get() << 20)
-        };
-        made.map_err(trouble)?;
-        for name in ["upper", "work"] {
-            match fs::create_dir(place.join(name)) {
-                // Everybody inside walks through the root, whatever the server's own files are like.
-                Ok(()) => fs::set_permissions(place.join(name), fs::Permissions::from_mode(0o755)).map_err(trouble)?,
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(trouble(error)),
-            }
-        }
+        self.make_folder(record).map_err(|error| unavailable("prepare its folder", &error))?;
         let bounds = bounds(&record.limits);
+        if self.user != User::Root {
+            // There is nobody but root inside.
+            record.config.user = Some("root".into());
+            record.config.workdir = Some("/root".into());
+        }
         self.cgroup(record).make(&bounds).map_err(|error| unavailable("set its limits", &error))?;
         record.guest.clone_from(&self.guest);
-        let jail = Jail {
-            house: self.house.clone(),
-            name: record.name.clone(),
-            bounds,
-            layers: record.layers.iter().map(|layer| self.layer(layer)).collect(),
-            upper: place.join("upper"),
-            work: place.join("work"),
-            host_folders: record.config.host_folders.clone(),
-            guest: record.guest.clone(),
-            mapping: Mapping::Range(record.base),
-            hostname: "carrel".into(),
-            program: [guest::PROGRAM, "--listen", "fd:0", "--host-only"].map(str::to_owned).to_vec(),
-            env: vec![("PATH".into(), "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".into())],
-            socket: line::SOCKET.into(),
-            gateway: Some(GATEWAY_PORT),
-            largest_file: Some(record.limits.disk_mb.get() << 20),
-        };
-        let launched = self.launcher.launch(&jail).map_err(|mishap| ProviderError::Unavailable {
+        record.remembers = false;
+        if let Some(socket) = self.socket_path(record) {
+            // The one of a former life.
+            let _ = fs::remove_file(socket);
+        }
+        let launched = self.launcher.launch(&self.jail(record)).map_err(|mishap| ProviderError::Unavailable {
             why: format!("the sandbox could not be launched: {mishap}"),
         })?;
         record.first = Some(launched.first);
@@ -177,6 +181,50 @@ impl Yard {
         Ok(Held { network: launched.network, gateway: launched.gateway })
     }
 
+    /// Makes the folder that a slot writes to, or finds it made.
+    pub(crate) fn make_folder(&self, record: &Record) -> io::Result<()> {
+        let place = self.folder(record);
+        // What is adopted by its content is moved to another place, which no subvolume lets it.
+        let made = if record.bench {
+            fs::create_dir_all(&place)
+        } else {
+            self.disk.make(&place, record.limits.disk_mb.get() << 20)
+        };
+        made?;
+        for name in ["upper", "work"] {
+            match fs::create_dir(place.join(name)) {
+                // Everybody inside walks through the root, whatever the server's own files are like.
+                Ok(()) => fs::set_permissions(place.join(name), fs::Permissions::from_mode(0o755))?,
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// The jail of a slot, as it is to be made.
+    pub(crate) fn jail(&self, record: &Record) -> Jail {
+        let place = self.folder(record);
+        Jail {
+            house: self.house.clone(),
+            name: record.name.clone(),
+            bounds: bounds(&record.limits),
+            layers: record.layers.iter().map(|layer| self.layer(layer)).collect(),
+            upper: place.join("upper"),
+            work: place.join("work"),
+            host_folders: record.config.host_folders.clone(),
+            guest: record.guest.clone(),
+            mapping: self.mapping(record),
+            hostname: "carrel".into(),
+            program: [guest::PROGRAM, "--listen", "fd:0", "--host-only"].map(str::to_owned).to_vec(),
+            env: vec![("PATH".into(), "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".into())],
+            socket: line::SOCKET.into(),
+            socket_path: self.socket_path(record),
+            gateway: Some(GATEWAY_PORT),
+            largest_file: Some(record.limits.disk_mb.get() << 20),
+        }
+    }
+
     /// Ends a slot and leaves nothing of it. What its files hold is deleted by and by, out of the way.
     pub(crate) fn end(&self, record: &Record) -> io::Result<()> {
         self.stop(record)?;
@@ -185,6 +233,7 @@ impl Yard {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
+        self.forget_memory(record)?;
         record.forget(&self.slots)?;
         self.bases().remove(&record.base);
         Ok(())
@@ -277,6 +326,19 @@ impl Yard {
                 let _ = cgroup.kill(KERNEL_PATIENCE).and_then(|()| cgroup.remove(KERNEL_PATIENCE));
             }
         }
+    }
+
+    /// Which users of the host its users are.
+    fn mapping(&self, record: &Record) -> Mapping {
+        match self.user {
+            User::Root => Mapping::Range(record.base),
+            User::Plain(user, group) => Mapping::Alone(user, group),
+        }
+    }
+
+    /// Where its envd listens among the host's files, when nobody may go into its network.
+    pub(crate) fn socket_path(&self, record: &Record) -> Option<PathBuf> {
+        (self.user != User::Root).then(|| self.folder(record).join("envd.sock"))
     }
 
     fn take_base(&self) -> u32 {

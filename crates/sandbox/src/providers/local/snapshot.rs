@@ -51,7 +51,7 @@ impl Inner {
             let cgroup = inner.yard.cgroup(&record);
             if alive {
                 // The copy is of one moment.
-                let was_frozen = cgroup.is_frozen();
+                let was_frozen = cgroup.is_frozen() || !inner.yard.hierarchies.can_freeze();
                 if !was_frozen {
                     cgroup.set_frozen(true, KERNEL_PATIENCE)?;
                 }

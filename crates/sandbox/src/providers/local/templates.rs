@@ -102,7 +102,8 @@ impl Inner {
         let inner = Arc::clone(self);
         let collected = aside(move || {
             let in_use = inner.yard.layers_in_use()?;
-            inner.yard.shelves.collect(&in_use).map(drop)
+            inner.yard.shelves.collect(&in_use)?;
+            inner.yard.sweep_memory()
         });
         collected.await.map_err(|error| unavailable("carry out old layers", &error))
     }

@@ -1,4 +1,4 @@
-//! `create`: what the control plane costs. A sandbox at the fake provider, waited for, against one durable insert.
+//! `control`: what the control plane costs. A sandbox at the fake provider, waited for, against one durable insert.
 //!
 //! The house commits twice, when the sandbox is asked for and when it is ready; the peer commits once.
 
@@ -45,7 +45,7 @@ pub(crate) async fn measure(quick: bool) -> Outcome<()> {
         together[2].note(ours.rate, theirs.rate);
         cpu.note(ours.cpu_us, theirs.cpu_us);
     }
-    let title = "create: POST /api/v1/sandboxes?wait=ready, against axum and one SQLite insert (WAL, synchronous FULL)";
+    let title = "control: POST /api/v1/sandboxes?wait=ready, against axum and one SQLite insert (WAL, synchronous FULL)";
     report::table(title, &[alone.as_slice(), &together, &[cpu]].concat())
 }
 

@@ -1,0 +1,104 @@
+//! What is remembered of a slot, in a file beside it: the owner record of everything the slot is made of.
+//!
+//! ```text
+//! slots/NAME.json     this record; written before anything of the slot exists, removed after everything is gone
+//! slots/NAME/upper    what was changed inside
+//! slots/NAME/work     the overlay's own
+//! slots/NAME/root     where the overlay is mounted while the runtime starts, and at no other time
+//! slots/NAME/bundle   what the runtime is told
+//! slots/NAME/state    what the runtime remembers
+//! slots/NAME/run      the sockets between inside and outside
+//! slots/NAME/memory   the processes, when they are stored
+//! trash/NAME          a slot on its way out
+//! ```
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{self, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+};
+
+use carrel_linux::Living;
+use carrel_model::{
+    SandboxId, TemplateName,
+    sandbox::{Depth, Limits, Network},
+};
+use serde::{Deserialize, Serialize};
+
+use crate::template::{Config, LayerId};
+
+/// A slot as it is remembered.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Record {
+    /// Names its folder, its cgroups and its container.
+    pub(crate) name: String,
+    /// The sandbox that lives in it; nobody when the runtime is only tried out.
+    pub(crate) id: Option<SandboxId>,
+    /// The process that everything inside ends with, once it was launched: the second kernel, or the first program.
+    pub(crate) first: Option<Living>,
+    /// How deep it sleeps; awake when absent.
+    pub(crate) asleep: Option<Depth>,
+    /// Whether its envd was told who it is, and its start command ran.
+    pub(crate) ready: bool,
+    pub(crate) template: TemplateName,
+    /// Lowest first.
+    pub(crate) layers: Vec<LayerId>,
+    pub(crate) config: Config,
+    pub(crate) limits: Limits,
+    pub(crate) network: Network,
+    /// What its envd wants to be shown.
+    pub(crate) token: String,
+    pub(crate) env: BTreeMap<String, String>,
+    /// The folder with the daemon it runs. What is restored from memory needs the very same.
+    pub(crate) guest: PathBuf,
+}
+
+impl Record {
+    /// Writes it beside, then renames: it is there whole or not at all. Only its owner may read it.
+    pub(crate) fn keep(&self, slots: &Path) -> io::Result<()> {
+        let draft = slots.join(format!(".{}.json", self.name));
+        let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
+        file.write_all(&serde_json::to_vec(self)?)?;
+        // What sleeps on disk must survive the machine; what runs does not anyway.
+        let on_disk = matches!(self.asleep, Some(Depth::Stored | Depth::Files));
+        if on_disk {
+            file.sync_all()?;
+        }
+        fs::rename(&draft, slots.join(format!("{}.json", self.name)))?;
+        if on_disk { fs::File::open(slots)?.sync_all() } else { Ok(()) }
+    }
+
+    /// All records in a folder. A draft that was not finished is removed.
+    pub(crate) fn all(slots: &Path) -> io::Result<Vec<Record>> {
+        let mut records = Vec::new();
+        for file in fs::read_dir(slots)? {
+            let path = file?.path();
+            let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
+            if !name.ends_with(".json") {
+                continue;
+            }
+            if name.starts_with('.') {
+                fs::remove_file(&path)?;
+                continue;
+            }
+            match serde_json::from_slice(&fs::read(&path)?) {
+                Ok(record) => records.push(record),
+                Err(error) => return Err(io::Error::new(io::ErrorKind::InvalidData, format!("{name}: {error}"))),
+            }
+        }
+        Ok(records)
+    }
+
+    pub(crate) fn forget(&self, slots: &Path) -> io::Result<()> {
+        match fs::remove_file(slots.join(format!("{}.json", self.name))) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) fn is_alive(&self) -> bool {
+        self.first.is_some_and(|first| first.is_alive())
+    }
+}

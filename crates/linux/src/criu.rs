@@ -161,6 +161,7 @@ fn request(errand: &Errand<'_>, images: i32, externals: &[External]) -> Vec<u8> 
         .number(12, 1) // ask before steps
         .number(34, number::CGROUPS_IGNORED)
         .number(35, LARGEST_GHOST)
+        .number(38, libc::CLONE_NEWNET as u64) // of the network only the sockets; we raise the loopback
         .number(46, 1) // connections that nobody accepted yet are let go
         .number(52, 1) // connections are found closed
         .number(64, number::NETWORK_UNLOCKED);

@@ -168,7 +168,7 @@ pub fn run(scratch: &Path) -> io::Result<()> {
         let made = match &ask {
             Ask::Launch(jail) => launch(jail, hierarchies, &devices),
             Ask::Restore(jail, memory) => {
-                let restored = restore(jail, memory, &hierarchies.cgroup(&jail.name), scratch);
+                let restored = restore(jail, memory, &hierarchies.cgroup(&jail.name), &devices);
                 restored.map(|(first, fds)| (first, Vec::new(), fds))
             }
         };

@@ -15,7 +15,7 @@ use std::{
 
 use rustix::{
     fs::CWD,
-    mount::{MoveMountFlags, move_mount},
+    mount::{MountFlags, MoveMountFlags, mount, move_mount},
 };
 use serde::{Deserialize, Serialize};
 
@@ -47,10 +47,10 @@ pub(crate) fn restore(
     jail: &Jail,
     memory: &Memory,
     cgroup: &Cgroup,
-    scratch: &Path,
+    devices: &Path,
 ) -> Result<(Living, Vec<OwnedFd>), Mishap> {
     sys::reset_signals();
-    let stage = Stage::set(jail, scratch)?;
+    let stage = Stage::set(jail, memory, devices)?;
     let mut criu = Command::new(&memory.criu);
     let joins = cgroup.clone();
     let enter = move || {
@@ -62,9 +62,14 @@ pub(crate) fn restore(
         criu.pre_exec(enter);
     }
     let errand = Errand::Restore { root: &stage.root };
+    let mut first = 0;
     let done = criu::run(criu, &errand, &memory.images, &stage.shown, |step, pid| match step {
-        "post-setup-namespaces" => settle(dbg!(pid)),
-        "pre-resume" => check(jail, cgroup, pid).inspect_err(|_| {
+        "setup-namespaces" => {
+            first = pid;
+            Ok(())
+        }
+        "post-setup-namespaces" => settle(first),
+        "pre-resume" => check(jail, cgroup, first).inspect_err(|_| {
             // Nothing of it has run yet, and nothing will; CRIU is among them.
             let _ = cgroup.kill(std::time::Duration::from_secs(20));
         }),
@@ -86,24 +91,35 @@ struct Stage {
 }
 
 impl Stage {
-    fn set(jail: &Jail, scratch: &Path) -> Result<Stage, Mishap> {
+    /// Sets it up in the mounts of this process alone, where the users inside find it too: our own folders may be closed
+    /// to them.
+    fn set(jail: &Jail, memory: &Memory, devices: &Path) -> Result<Stage, Mishap> {
         let users = user_namespace(jail).map_err(Mishap::at("map users"))?;
         let mut mounts = rootfs::assemble(jail, &users)?.into_iter();
-        let stage = scratch.join("stage");
+        let devices = rootfs::clone_tree(devices).map_err(Mishap::at("clone /dev"))?;
+        // What is covered for a while must not be needed meanwhile.
+        let needed = [&memory.criu, &memory.images];
+        let places = ["/mnt", "/media", "/srv", "/opt", "/home"].map(Path::new);
+        let is_free = |place: &&Path| place.is_dir() && needed.iter().all(|path| !path.starts_with(place));
+        let stage = places.into_iter().find(is_free).ok_or(io::ErrorKind::NotFound.into());
+        let stage = stage.map_err(Mishap::at("find a place for the root"))?;
+        mount("stage", stage, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, Some(c"mode=0755,size=64k"))
+            .map_err(|error| Mishap::at("make a place for the root")(error.into()))?;
         let attach = |mount: Option<OwnedFd>, name: &str| -> io::Result<PathBuf> {
             let place = stage.join(name);
-            fs::create_dir_all(&place)?;
+            fs::create_dir(&place)?;
             let mount = mount.ok_or(io::ErrorKind::NotFound)?;
             move_mount(mount.as_fd(), "", CWD, &place, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?;
             Ok(place)
         };
         let root = attach(mounts.next(), "root").map_err(Mishap::at("attach the root"))?;
-        let text = |path: &Path| path.to_string_lossy().into_owned();
-        let mut shown = vec![("/dev".to_owned(), text(&scratch.join("dev")))];
-        let folders = jail.host_folders.iter().map(PathBuf::as_path);
-        for (number, folder) in std::iter::once(Path::new("/run/carrel")).chain(folders).enumerate() {
-            let place = attach(mounts.next(), &number.to_string()).map_err(Mishap::at("show a folder of the host"))?;
-            shown.push((text(folder), text(&place)));
+        let folders = [Path::new("/run/carrel")].into_iter().chain(jail.host_folders.iter().map(PathBuf::as_path));
+        let folders = folders.chain([Path::new("/dev")]);
+        let mut mounts = mounts.chain([devices]);
+        let mut shown = Vec::new();
+        for (number, folder) in folders.enumerate() {
+            let place = attach(mounts.next(), &number.to_string()).map_err(Mishap::at("attach a folder"))?;
+            shown.push((folder.to_string_lossy().into_owned(), place.to_string_lossy().into_owned()));
         }
         Ok(Stage { root, shown })
     }
@@ -131,6 +147,7 @@ fn settle(pid: i32) -> io::Result<()> {
         let set = || -> io::Result<()> {
             sys::enter_namespace(&users, libc::CLONE_NEWUSER)?;
             sys::enter_namespace(&network, libc::CLONE_NEWNET)?;
+            sys::raise_loopback()?;
             for (path, value) in SETTINGS {
                 fs::write(Path::new("/").join(path), value)?;
             }

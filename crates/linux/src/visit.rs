@@ -64,10 +64,16 @@ impl Visitor {
         self.run(place, errand, done);
     }
 
-    /// Listens on a port of the loopback inside.
-    pub fn listen(&self, place: Arc<OwnedFd>, port: u16, done: impl FnOnce(io::Result<TcpListener>) + Send + 'static) {
+    /// Listens on an address of the loopback inside.
+    pub fn listen(
+        &self,
+        place: Arc<OwnedFd>,
+        address: Ipv4Addr,
+        port: u16,
+        done: impl FnOnce(io::Result<TcpListener>) + Send + 'static,
+    ) {
         let errand = move || {
-            let listener = TcpListener::bind(SocketAddrV4::new(Ipv4Addr::LOCALHOST, port))?;
+            let listener = TcpListener::bind(SocketAddrV4::new(address, port))?;
             listener.set_nonblocking(true)?;
             Ok(listener)
         };

@@ -27,13 +27,14 @@ pub struct Start<'a> {
     data: PathBuf,
     args: Vec<String>,
     env: Vec<(String, String)>,
+    user: Option<u32>,
 }
 
 impl Server {
     /// Prepares to start the binary on a data directory and a free port.
     pub fn with<'a>(binary: &'a Path, data: &Path) -> Start<'a> {
         let args = ["serve", "--listen", "127.0.0.1:0", "--data"].map(str::to_owned).to_vec();
-        Start { binary, data: data.to_owned(), args, env: vec![("CARREL_SANDBOXES_PROVIDER".into(), "fake".into())] }
+        Start { binary, data: data.to_owned(), args, env: vec![("CARREL_SANDBOXES_PROVIDER".into(), "fake".into())], user: None }
     }
 
     /// Kills it, as power cuts do.
@@ -78,12 +79,22 @@ impl Start<'_> {
         self
     }
 
+    /// Runs it as this user and group.
+    pub fn as_user(mut self, user: u32) -> Self {
+        self.user = Some(user);
+        self
+    }
+
     /// Starts it and waits until it says that it is ready.
     pub async fn start(self) -> Server {
         let mut args = self.args;
         let data = args.iter().position(|arg| arg == "--data").expect("it was put there") + 1;
         args.insert(data, self.data.display().to_string());
-        let mut child = Command::new(self.binary)
+        let mut command = Command::new(self.binary);
+        if let Some(user) = self.user {
+            command.uid(user).gid(user).current_dir("/");
+        }
+        let mut child = command
             .args(&args)
             .envs(self.env)
             .env_remove("DATABASE_URL")

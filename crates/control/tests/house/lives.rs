@@ -20,7 +20,7 @@ on_both_databases! {
         assert!(ready.ready_at.is_some());
         assert_eq!(house.fake.inspect(&made.id).await, Ok(Sighting::Running));
 
-        desk.pause(&house.admin, &made.id).await.unwrap();
+        desk.pause(&house.admin, &made.id, Default::default()).await.unwrap();
         house.until(&made, Phase::Paused).await;
         assert_eq!(house.fake.inspect(&made.id).await, Ok(Sighting::Paused));
 

@@ -156,7 +156,7 @@ on_both_databases! {
         let house = House::build(&database, setup).await;
         let made = ask(&house).await;
         house.until(&made, Phase::Ready).await;
-        house.control.sandboxes().pause(&house.admin, &made.id).await.unwrap();
+        house.control.sandboxes().pause(&house.admin, &made.id, Default::default()).await.unwrap();
         house.until(&made, Phase::Paused).await;
         house.weather(Weather::Storm);
         house.control.sandboxes().resume(&house.admin, &made.id).await.unwrap();
@@ -188,7 +188,7 @@ on_both_databases! {
         let house = House::open(&database).await;
         let made = ask(&house).await;
         let ready = house.until(&made, Phase::Ready).await;
-        house.fake.pausing().unwrap().pause(&made.id).await.unwrap();
+        house.fake.pausing().unwrap().pause(&made.id, Default::default()).await.unwrap();
         let again = house.until_it(&made, |view| view.phase == Phase::Ready && view.revision > ready.revision + 1).await;
         assert_eq!(again.want, carrel_model::sandbox::Want::Ready);
         assert_eq!(house.fake.inspect(&made.id).await, Ok(Sighting::Running));

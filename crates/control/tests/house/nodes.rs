@@ -124,7 +124,7 @@ async fn a_step_that_takes_longer_than_a_lease_stays_in_its_hands_also_while_its
     let one = patient_node(&database, folder.path(), 0, &witness, lasts).await;
     let made = one.control.sandboxes().create(&one.admin, NewSandbox::default(), None).await.unwrap().sandbox;
     one.until(&made, Phase::Ready).await;
-    one.control.sandboxes().pause(&one.admin, &made.id).await.unwrap();
+    one.control.sandboxes().pause(&one.admin, &made.id, Default::default()).await.unwrap();
     while !witness.at_work.lock().unwrap().contains_key(&made.id) {
         tokio::task::yield_now().await;
     }
@@ -156,7 +156,7 @@ async fn several_nodes_share_the_work_and_never_a_row() {
     for (number, sandbox) in made.iter().enumerate() {
         let house = &nodes[(number + 1) % 3];
         house.until(sandbox, Phase::Ready).await;
-        house.control.sandboxes().pause(&house.admin, &sandbox.id).await.unwrap();
+        house.control.sandboxes().pause(&house.admin, &sandbox.id, Default::default()).await.unwrap();
     }
     for (number, sandbox) in made.iter().enumerate() {
         let house = &nodes[(number + 2) % 3];

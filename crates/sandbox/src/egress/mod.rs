@@ -1,11 +1,14 @@
 //! The way out of a sandbox: a proxy on the host, behind a listener inside. It asks the policy, not the guest.
 //!
+//! Programs that know no proxy ask for names, which are answered here too (`names`).
 //! HTTP proxies speak `CONNECT host:port` or a request with a whole address; both are understood. Names are resolved
 //! here, and the address that was checked is the one that is called. What is refused is told to the guest in a sentence
 //! and to the log.
 
+mod names;
 mod policy;
 mod proxy;
 
+pub use names::{Ear, answer as answer_names};
 pub use policy::{Policy, Refused};
 pub use proxy::{Listens, Traffic, serve};

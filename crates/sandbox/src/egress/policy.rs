@@ -30,6 +30,15 @@ impl Policy {
         Policy { sandbox, network }
     }
 
+    /// The ports on which a name may be called without a proxy; none when it may not be asked for.
+    pub fn ports(&self, host: &str) -> Vec<u16> {
+        let named = self.network.allow.iter().filter_map(|rule| rule.as_str().rsplit_once(':')?.1.parse().ok());
+        let mut ports: Vec<u16> = [22, 80, 443].into_iter().chain(named).filter(|port| self.name(host, *port).is_ok()).collect();
+        ports.sort_unstable();
+        ports.dedup();
+        ports
+    }
+
     /// Whether a name may be asked for at all, before it is resolved.
     pub fn name(&self, host: &str, port: u16) -> Result<Named, Refused> {
         let host = host.trim_end_matches('.').to_ascii_lowercase();

@@ -141,13 +141,22 @@ fn target(request: &Request<Incoming>) -> Option<(String, u16)> {
     Some((host, uri.port_u16().or(usual)?))
 }
 
-enum Unreached {
+pub(super) enum Unreached {
     Refused(Refused),
     Failed(io::Error),
 }
 
+impl std::fmt::Display for Unreached {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Unreached::Refused(refused) => refused.fmt(f),
+            Unreached::Failed(error) => error.fmt(f),
+        }
+    }
+}
+
 /// Asks the policy, resolves, asks again about the address, and calls exactly that address.
-async fn reach(policy: &Policy, host: &str, port: u16) -> Result<TcpStream, Unreached> {
+pub(super) async fn reach(policy: &Policy, host: &str, port: u16) -> Result<TcpStream, Unreached> {
     let named = policy.name(host, port).map_err(Unreached::Refused)?;
     let addresses: Vec<SocketAddr> =
         tokio::net::lookup_host((named.host.as_str(), port)).await.map_err(Unreached::Failed)?.collect();

@@ -2,3 +2,4 @@
 
 pub mod fake;
 pub mod local;
+pub mod oci;

@@ -35,11 +35,21 @@ use super::{
 #[derive(Debug, Clone)]
 pub struct Shelves(Arc<Inside>);
 
-#[derive(Debug)]
 struct Inside {
     folder: PathBuf,
     /// Layers that wait for a template to be kept, each with how many wait.
     spared: Mutex<HashMap<LayerId, usize>>,
+    /// Others who live on layers of these shelves.
+    others: Mutex<Vec<Need>>,
+}
+
+/// Says which layers somebody needs, or nothing when that somebody is gone.
+type Need = Box<dyn Fn() -> io::Result<Option<HashSet<LayerId>>> + Send + Sync>;
+
+impl std::fmt::Debug for Inside {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Inside").field("folder", &self.folder).field("spared", &self.spared).finish_non_exhaustive()
+    }
 }
 
 impl Shelves {
@@ -50,7 +60,7 @@ impl Shelves {
         }
         // Made earlier by somebody more trusting.
         rustix::fs::chmod(&folder, rustix::fs::Mode::RWXU)?;
-        let shelves = Shelves(Arc::new(Inside { folder, spared: Mutex::default() }));
+        let shelves = Shelves(Arc::new(Inside { folder, spared: Mutex::default(), others: Mutex::default() }));
         shelves.sweep()?;
         Ok(shelves)
     }
@@ -200,15 +210,22 @@ impl Shelves {
         all
     }
 
+    /// Somebody else lives on layers of these shelves: whoever collects asks them first. They answer nothing when they
+    /// are gone.
+    pub fn also_needed_by(&self, need: impl Fn() -> io::Result<Option<HashSet<LayerId>>> + Send + Sync + 'static) {
+        self.others().push(Box::new(need));
+    }
+
     /// Removes the layers that no template and none of the given users needs, and says which. Never one that this
-    /// process adopted and that waits for its template.
+    /// process adopted and that waits for its template, or that others need.
     pub fn collect(&self, in_use: &HashSet<LayerId>) -> io::Result<Vec<LayerId>> {
         let bin = self.draft()?;
         let mut gone = Vec::new();
         {
             // Locked, so nobody finds a layer that is about to go; renaming is quick, and erasing comes after.
             let spared = self.spared();
-            let kept: HashSet<LayerId> = self.templates()?.into_iter().flat_map(|template| template.layers).collect();
+            let mut kept: HashSet<LayerId> = self.templates()?.into_iter().flat_map(|template| template.layers).collect();
+            self.ask_others(&mut kept)?;
             for entry in fs::read_dir(self.place("layers"))? {
                 let entry = entry?;
                 let Some(id) = entry.file_name().to_str().and_then(|name| name.parse::<LayerId>().ok()) else {
@@ -306,6 +323,27 @@ impl Shelves {
 
     fn note_path(&self, about: &str) -> PathBuf {
         self.place("notes").join(about)
+    }
+
+    /// Adds what others need, and forgets those who are gone.
+    fn ask_others(&self, kept: &mut HashSet<LayerId>) -> io::Result<()> {
+        let mut failed = None;
+        self.others().retain(|need| match need() {
+            Ok(Some(needed)) => {
+                kept.extend(needed);
+                true
+            }
+            Ok(None) => false,
+            Err(error) => {
+                failed = Some(error);
+                true
+            }
+        });
+        failed.map_or(Ok(()), Err)
+    }
+
+    fn others(&self) -> MutexGuard<'_, Vec<Need>> {
+        self.0.others.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn spared(&self) -> MutexGuard<'_, HashMap<LayerId, usize>> {

@@ -145,20 +145,17 @@ impl Yard {
         let source = self.memory.join(layer.as_str());
         let kept: Keepsake = serde_json::from_slice(&fs::read(source.join(KEEPSAKE))?)?;
         let copy = self.memory.join(&record.name);
-        fs::DirBuilder::new().mode(0o755).create(&copy)?;
-        for file in fs::read_dir(&source)? {
-            let file = file?;
-            // Every copy writes its own.
-            if file.file_name() == carrel_linux::CRIU_LOG {
-                continue;
-            }
-            fs::hard_link(file.path(), copy.join(file.file_name()))?;
-        }
+        link_all(&source, &copy)?;
         carrel_linux::change_users(&copy, record.base)?;
         record.guest = kept.guest;
         record.remembers = true;
         self.keep(record)?;
         self.restore(record)
+    }
+
+    /// Lets a layer have the memory of a slot that is stored, too.
+    pub(crate) fn share_memory(&self, record: &Record, layer: &LayerId) -> io::Result<bool> {
+        link_all(&self.memory.join(&record.name), &self.memory.join(layer.as_str())).map(|()| true)
     }
 
     /// Lets the memory of a slot go, content to find none.
@@ -204,6 +201,19 @@ impl Yard {
             }
         }
     }
+}
+
+/// A second folder of the same files.
+fn link_all(from: &Path, to: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().mode(0o755).create(to)?;
+    for file in fs::read_dir(from)? {
+        let file = file?;
+        // Every copy writes its own.
+        if file.file_name() != carrel_linux::CRIU_LOG {
+            fs::hard_link(file.path(), to.join(file.file_name()))?;
+        }
+    }
+    Ok(())
 }
 
 /// Whoever may enter the folder may read what lies in it.

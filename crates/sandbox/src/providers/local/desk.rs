@@ -19,7 +19,7 @@ use tokio::{
 };
 
 use super::{
-    Inner, aside,
+    Inner, aside, line,
     record::Record,
     slot::{GATEWAY_PORT, Held, unavailable},
 };
@@ -205,9 +205,19 @@ impl Inner {
         let served = listener.set_nonblocking(true).and_then(|()| tokio::net::TcpListener::from_std(listener));
         if let Ok(listener) = served {
             let whose = desk.record.id.as_ref().map_or(desk.record.name.clone(), ToString::to_string);
-            let policy = egress::Policy::new(whose, desk.record.network.clone());
+            let policy = Arc::new(egress::Policy::new(whose, desk.record.network.clone()));
             let traffic = Arc::clone(&place.traffic);
-            desk.gateway = Some(tokio::spawn(egress::serve(listener, policy, traffic)).abort_handle());
+            let proxy = egress::serve(listener, egress::Policy::clone(&policy), Arc::clone(&traffic));
+            // Whoever reaches nobody needs no names. A plain user's server cannot listen inside after the launch.
+            let names = desk.network.clone().filter(|_| desk.record.network.mode != NetworkMode::None);
+            let ear = names.map(|network| line::Inside { visitor: self.visitor.clone(), network });
+            let serving = async move {
+                match ear {
+                    Some(ear) => drop(tokio::join!(proxy, egress::answer_names(ear, policy, traffic))),
+                    None => proxy.await,
+                }
+            };
+            desk.gateway = Some(tokio::spawn(serving).abort_handle());
         }
     }
 
@@ -215,7 +225,7 @@ impl Inner {
     pub(crate) async fn reopen_gateway(&self, desk: &mut Desk, place: &Arc<Place>) {
         let Some(network) = desk.network.clone() else { return };
         let (done, opened) = tokio::sync::oneshot::channel();
-        self.visitor.listen(network, GATEWAY_PORT, move |answer| {
+        self.visitor.listen(network, std::net::Ipv4Addr::LOCALHOST, GATEWAY_PORT, move |answer| {
             let _ = done.send(answer);
         });
         match opened.await {

@@ -1,11 +1,16 @@
 //! Lines into a sandbox: its envd listens on a socket that only its own network namespace knows, and a visitor calls it.
 
-use std::{io, os::fd::OwnedFd, sync::Arc};
+use std::{io, net::Ipv4Addr, os::fd::OwnedFd, sync::Arc};
 
 use async_trait::async_trait;
 use carrel_envd::{Dial, Line};
 use carrel_linux::visit::Visitor;
-use tokio::{net::UnixStream, sync::oneshot};
+use tokio::{
+    net::{TcpListener, UdpSocket, UnixStream},
+    sync::oneshot,
+};
+
+use crate::egress::Ear;
 
 /// The abstract name of envd's socket.
 pub(crate) const SOCKET: &str = "carrel-envd";
@@ -17,6 +22,31 @@ pub(crate) struct Neighbour(pub(crate) std::path::PathBuf);
 impl Dial for Neighbour {
     async fn dial(&self) -> io::Result<Box<dyn Line>> {
         Ok(Box::new(UnixStream::connect(&self.0).await?))
+    }
+}
+
+/// Listens inside one sandbox.
+pub(crate) struct Inside {
+    pub(crate) visitor: Visitor,
+    pub(crate) network: Arc<OwnedFd>,
+}
+
+#[async_trait]
+impl Ear for Inside {
+    async fn datagrams(&self, port: u16) -> io::Result<UdpSocket> {
+        let (done, opened) = oneshot::channel();
+        self.visitor.take_datagrams(Arc::clone(&self.network), port, move |answer| {
+            let _ = done.send(answer);
+        });
+        UdpSocket::from_std(opened.await.map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))??)
+    }
+
+    async fn calls(&self, address: Ipv4Addr, port: u16) -> io::Result<TcpListener> {
+        let (done, opened) = oneshot::channel();
+        self.visitor.listen(Arc::clone(&self.network), address, port, move |answer| {
+            let _ = done.send(answer);
+        });
+        TcpListener::from_std(opened.await.map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))??)
     }
 }
 

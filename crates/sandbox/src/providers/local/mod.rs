@@ -7,8 +7,8 @@
 
 mod criu;
 mod desk;
-mod disk;
-mod guest;
+pub(crate) mod disk;
+pub(crate) mod guest;
 mod line;
 mod pool;
 mod record;
@@ -118,6 +118,11 @@ impl Local {
             inner.yard.close()
         });
         let _ = closed.await;
+    }
+
+    /// Where its templates lie, for other providers on this machine that live on them too.
+    pub fn shelves(&self) -> crate::template::Shelves {
+        self.inner.yard.shelves.clone()
     }
 
     /// How often the pool had a slot, and how often it had none.

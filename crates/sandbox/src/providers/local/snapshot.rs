@@ -1,9 +1,9 @@
 //! Snapshots: a sandbox's own layer becomes a layer that others start from.
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use async_trait::async_trait;
-use carrel_model::{SandboxId, TemplateName};
+use carrel_model::{SandboxId, TemplateName, sandbox::Depth};
 use jiff::Timestamp;
 
 use super::{
@@ -21,13 +21,11 @@ use crate::{
 impl Forking for Local {
     async fn snapshot(&self, id: &SandboxId, name: &TemplateName, memory: bool) -> Result<Template, ProviderError> {
         let (inner, id, name) = (Arc::clone(&self.inner), id.clone(), name.clone());
-        // Where memory is asked for and cannot be kept, the answer says so.
-        let _ = memory;
         finish(tokio::spawn(async move {
             let place = inner.place(&id).ok_or(ProviderError::Lost)?;
             let mut desk = place.desk().await;
             let desk = desk.as_mut().ok_or(ProviderError::Lost)?;
-            inner.snapshot(desk, &id, name).await
+            inner.snapshot(desk, &id, name, memory).await
         }))
         .await
     }
@@ -39,24 +37,26 @@ impl Inner {
         desk: &mut Desk,
         id: &SandboxId,
         name: TemplateName,
+        memory: bool,
     ) -> Result<Template, ProviderError> {
         let trouble = |error: std::io::Error| unavailable("take a snapshot", &error);
         if let Some(made) = self.yard.shelves.find(&name).map_err(trouble)? {
             return Ok(made);
         }
-        let (inner, mut record, alive) = (Arc::clone(self), desk.record.clone(), desk.is_alive());
+        let alive = desk.is_alive();
+        let written = if memory && alive { self.write_memory(desk).await } else { None };
+        let (inner, mut record) = (Arc::clone(self), desk.record.clone());
         let origin = format!("a snapshot of sandbox {id}");
         let taken = aside(move || {
             let layer = LayerId::snapshot(random());
             let cgroup = inner.yard.cgroup(&record);
             if alive {
-                // The copy is of one moment.
-                let was_frozen = cgroup.is_frozen() || !inner.yard.hierarchies.can_freeze();
-                if !was_frozen {
+                // The copy is of one moment, the one of its memory when that was written.
+                if !cgroup.is_frozen() && inner.yard.hierarchies.can_freeze() {
                     cgroup.set_frozen(true, KERNEL_PATIENCE)?;
                 }
                 let copied = inner.yard.copy_upper(&record, &layer);
-                if !was_frozen {
+                if record.asleep.is_none() && inner.yard.hierarchies.can_freeze() {
                     cgroup.set_frozen(false, KERNEL_PATIENCE)?;
                 }
                 copied?;
@@ -65,8 +65,12 @@ impl Inner {
             }
             let mut layers = record.layers.clone();
             if alive {
-                layers.push(layer);
+                layers.push(layer.clone());
             }
+            let kept = match written {
+                Some(draft) => inner.yard.place_memory(&draft, layer.as_str()).map(|()| true)?,
+                None => memory && record.asleep == Some(Depth::Stored) && inner.yard.share_memory(&record, &layer)?,
+            };
             let template = Template {
                 name,
                 layers,
@@ -74,7 +78,7 @@ impl Inner {
                 origin,
                 bytes: 0,
                 made_at: Timestamp::now(),
-                memory: false,
+                memory: kept,
             };
             inner.yard.shelves.keep(&template)?;
             Ok((template, record))
@@ -82,5 +86,17 @@ impl Inner {
         let (template, record) = taken.await.map_err(trouble)?;
         desk.record = record;
         Ok(template)
+    }
+
+    /// Writes the memory of a sandbox beside and leaves it frozen. Nothing where that cannot be: the files are kept, and
+    /// the template says so.
+    async fn write_memory(self: &Arc<Self>, desk: &Desk) -> Option<PathBuf> {
+        match self.dump(desk).await {
+            Ok(draft) => Some(draft),
+            Err(why) => {
+                tracing::warn!(sandbox = ?desk.record.id, "the snapshot has files alone: {why}");
+                None
+            }
+        }
     }
 }

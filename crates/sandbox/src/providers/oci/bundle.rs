@@ -138,7 +138,7 @@ impl Bundle<'_> {
             linux["seccomp"] = json!({
                 "defaultAction": "SCMP_ACT_ALLOW",
                 "syscalls": [
-                    {"names": FORBIDDEN, "action": "SCMP_ACT_ERRNO", "errnoRet": 1},
+                    {"names": FORBIDDEN.as_slice(), "action": "SCMP_ACT_ERRNO", "errnoRet": 1},
                     // A virtual machine's sockets know no namespaces.
                     {"names": ["socket"], "action": "SCMP_ACT_ERRNO", "errnoRet": 97,
                      "args": [{"index": 0, "value": 40, "op": "SCMP_CMP_EQ"}]},

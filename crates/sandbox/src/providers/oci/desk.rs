@@ -1,0 +1,332 @@
+//! One sandbox in its slot: made, introduced, looked at, ended.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use carrel_envd::{Envd, EnvdError, Event, Init, Start};
+use carrel_model::{
+    SandboxId,
+    sandbox::{Depth, NetworkMode, Spec},
+};
+use futures::StreamExt;
+use secrecy::SecretString;
+use tokio::{
+    net::UnixListener,
+    sync::{Mutex, MutexGuard},
+    task::AbortHandle,
+};
+
+use super::{
+    Inner, aside, line,
+    record::Record,
+    slot::{GATEWAY_PORT, unavailable},
+};
+use crate::{Endpoint, ProviderError, Sighting, egress};
+
+/// How long envd may take to listen.
+const WAKES: Duration = Duration::from_secs(30);
+
+/// Where one sandbox is, or is about to be. Whoever holds the desk may move it.
+pub(crate) struct Place {
+    desk: Mutex<Option<Desk>>,
+    traffic: Arc<egress::Traffic>,
+}
+
+/// A slot that belongs to a sandbox.
+pub(crate) struct Desk {
+    pub(crate) record: Record,
+    /// Serves its gateway.
+    gateway: Option<AbortHandle>,
+}
+
+impl Place {
+    pub(crate) fn empty() -> Arc<Place> {
+        Arc::new(Place { desk: Mutex::new(None), traffic: Arc::default() })
+    }
+
+    pub(crate) async fn desk(&self) -> MutexGuard<'_, Option<Desk>> {
+        self.desk.lock().await
+    }
+
+    /// Bytes received and sent through the gateway.
+    pub(crate) fn traffic(&self) -> (u64, u64) {
+        (self.traffic.received.load(Ordering::Relaxed), self.traffic.sent.load(Ordering::Relaxed))
+    }
+
+    pub(crate) async fn sighting(&self) -> Sighting {
+        match &*self.desk().await {
+            None => Sighting::Missing,
+            Some(desk) if desk.record.asleep.is_none() && desk.record.is_alive() => Sighting::Running,
+            // What has files and no processes sleeps, whether it was put to sleep or its processes were lost.
+            Some(_) => Sighting::Paused,
+        }
+    }
+}
+
+impl Desk {
+    pub(crate) fn of(record: Record) -> Desk {
+        Desk { record, gateway: None }
+    }
+
+    pub(crate) fn endpoint(&self, inner: &Inner) -> Endpoint {
+        let dial = Arc::new(line::Caller { folder: inner.yard.run(&self.record) });
+        Endpoint { dial, token: Some(SecretString::from(self.record.token.clone())) }
+    }
+
+    pub(crate) fn envd(&self, inner: &Inner) -> Envd {
+        let endpoint = self.endpoint(inner);
+        Envd::new(endpoint.dial, endpoint.token)
+    }
+
+    pub(crate) fn let_go(&mut self) {
+        if let Some(gateway) = self.gateway.take() {
+            gateway.abort();
+        }
+    }
+}
+
+impl Drop for Desk {
+    fn drop(&mut self) {
+        self.let_go();
+    }
+}
+
+impl Inner {
+    /// Finds the slots of an earlier life: those with an owner go on, those that were a trial end.
+    pub(crate) async fn take_up(self: &Arc<Self>) -> std::io::Result<()> {
+        let inner = Arc::clone(self);
+        let found = aside(move || {
+            let records = inner.yard.records()?;
+            inner.yard.sweep_cgroups(&records);
+            let (owned, left): (Vec<_>, Vec<_>) = records.into_iter().partition(|record| record.id.is_some());
+            for record in left {
+                inner.yard.end(&record)?;
+            }
+            inner.yard.empty_trash()?;
+            for record in &owned {
+                // Half of it may have come up, or half of it be left.
+                if !record.is_alive() {
+                    inner.yard.stop(record)?;
+                }
+            }
+            Ok(owned)
+        });
+        for mut record in found.await? {
+            let Some(id) = record.id.clone() else { continue };
+            // Frozen memory does not outlive its processes; files do.
+            if !record.is_alive() && matches!(record.asleep, Some(Depth::Frozen | Depth::PagedOut)) {
+                record.asleep = Some(Depth::Files);
+                self.yard.keep(&record)?;
+            }
+            let place = Place::empty();
+            let mut desk = Desk::of(record);
+            if desk.record.is_alive() {
+                self.open_gateway(&mut desk, &place);
+            }
+            *place.desk().await = Some(desk);
+            self.places().insert(id, place);
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn create(self: &Arc<Self>, id: &SandboxId, spec: &Spec) -> Result<(), ProviderError> {
+        let place = Arc::clone(self.places().entry(id.clone()).or_insert_with(Place::empty));
+        let mut desk = place.desk().await;
+        let made = self.create_at(id, spec, &place, &mut desk).await;
+        if desk.is_none() {
+            self.places().remove(id);
+        }
+        made
+    }
+
+    async fn create_at(
+        self: &Arc<Self>,
+        id: &SandboxId,
+        spec: &Spec,
+        place: &Arc<Place>,
+        desk: &mut Option<Desk>,
+    ) -> Result<(), ProviderError> {
+        if let Some(desk) = desk {
+            if desk.record.asleep.is_some() || (desk.record.ready && desk.record.is_alive()) {
+                return Ok(());
+            }
+            if !desk.record.is_alive() {
+                self.launch(desk, place).await?;
+            }
+            return self.introduce(desk).await;
+        }
+        self.suits(spec).await?;
+        let template = self.find_template(&spec.template).await?;
+        let env = spec.env.iter().map(|(name, value)| (name.as_str().into(), value.as_str().into())).collect();
+        let planned = self.yard.plan(Some(id.clone()), &template, spec.limits, spec.network.clone(), env);
+        let record = planned.map_err(|error| unavailable("remember it", &error))?;
+        let made = desk.insert(Desk::of(record));
+        self.launch(made, place).await?;
+        self.introduce(made).await
+    }
+
+    /// Launches a slot whose processes have ended, or never began.
+    pub(crate) async fn launch(self: &Arc<Self>, desk: &mut Desk, place: &Arc<Place>) -> Result<(), ProviderError> {
+        let runtime = self.runtime().await?;
+        desk.let_go();
+        desk.record.ready = false;
+        let (inner, mut record) = (Arc::clone(self), desk.record.clone());
+        let launched = aside(move || inner.yard.launch(&mut record, &runtime).map(|()| record));
+        desk.record = launched.await.map_err(|error| unavailable("launch it", &error))?;
+        self.open_gateway(desk, place);
+        Ok(())
+    }
+
+    /// Listens in the folder of sockets. Only the host makes one there that leads out, and whoever takes it away inside
+    /// cuts nobody off but itself.
+    pub(crate) fn open_gateway(&self, desk: &mut Desk, place: &Arc<Place>) {
+        desk.let_go();
+        let path = self.yard.run(&desk.record).join(line::GATEWAY);
+        let _ = std::fs::remove_file(&path);
+        match bind(&path) {
+            Ok(listener) => {
+                let whose = desk.record.id.as_ref().map_or(desk.record.name.clone(), ToString::to_string);
+                let policy = egress::Policy::new(whose, desk.record.network.clone());
+                let traffic = Arc::clone(&place.traffic);
+                desk.gateway = Some(tokio::spawn(egress::serve(listener, policy, traffic)).abort_handle());
+            }
+            Err(error) => tracing::warn!(sandbox = ?desk.record.id, %error, "its gateway could not be opened"),
+        }
+    }
+
+    /// Tells the envd of a sandbox who it is, and runs the start command, unless that was done.
+    pub(crate) async fn introduce(&self, desk: &mut Desk) -> Result<(), ProviderError> {
+        if desk.record.ready || desk.record.asleep.is_some() {
+            return Ok(());
+        }
+        let envd = self.await_envd(desk).await?;
+        let record = &desk.record;
+        let mut env = record.config.env.clone();
+        env.extend(surroundings(record));
+        env.extend(record.env.clone());
+        let init = Init {
+            env,
+            token: Some(SecretString::from(record.token.clone())),
+            default_user: record.config.user.clone(),
+            default_workdir: record.config.workdir.clone(),
+            hostname: None,
+        };
+        envd.init(&init).await.map_err(silent)?;
+        if let Some(command) = &record.config.start_command {
+            start(&envd, command, record.config.ready_command.as_deref()).await?;
+        }
+        desk.record.ready = true;
+        self.yard.keep(&desk.record).map_err(|error| unavailable("remember it", &error))
+    }
+
+    /// Waits until the envd of a sandbox answers. It rings no bell outside: it is asked again and again, for as long as
+    /// the sandbox lives.
+    pub(crate) async fn await_envd(&self, desk: &Desk) -> Result<Envd, ProviderError> {
+        let envd = desk.envd(self);
+        let asked = async {
+            loop {
+                match envd.health().await {
+                    Ok(()) => return Ok(()),
+                    Err(error) if !desk.record.is_alive() => return Err(silent(error)),
+                    Err(_) => tokio::time::sleep(Duration::from_millis(3)).await,
+                }
+            }
+        };
+        match tokio::time::timeout(WAKES, asked).await {
+            Ok(answered) => answered.map(|()| envd),
+            Err(_) => Err(ProviderError::Unavailable { why: format!("its envd did not answer within {WAKES:?}") }),
+        }
+    }
+
+    pub(crate) async fn destroy(self: &Arc<Self>, id: &SandboxId) -> Result<(), ProviderError> {
+        let Some(place) = self.place(id) else { return Ok(()) };
+        let mut desk = place.desk().await;
+        if let Some(held) = desk.as_mut() {
+            held.let_go();
+            self.end_slot(held.record.clone()).await?;
+            *desk = None;
+        }
+        self.places().remove(id);
+        Ok(())
+    }
+
+    /// Ends a slot; its files are deleted by and by.
+    pub(crate) async fn end_slot(self: &Arc<Self>, record: Record) -> Result<(), ProviderError> {
+        let inner = Arc::clone(self);
+        let ended = aside(move || inner.yard.end(&record)).await;
+        ended.map_err(|error| unavailable("end it", &error))?;
+        let inner = Arc::clone(self);
+        tokio::task::spawn_blocking(move || inner.yard.empty_trash());
+        Ok(())
+    }
+}
+
+/// Listens at a path of any length: the kernel takes names of a hundred bytes, folders may lie deeper.
+fn bind(path: &std::path::Path) -> std::io::Result<UnixListener> {
+    use std::os::fd::AsRawFd;
+    let folder = path.parent().ok_or(std::io::ErrorKind::InvalidInput)?;
+    let folder = std::fs::File::open(folder)?;
+    UnixListener::bind(format!("/proc/self/fd/{}/{}", folder.as_raw_fd(), line::GATEWAY))
+}
+
+/// What every sandbox finds in its environment.
+fn surroundings(record: &Record) -> Vec<(String, String)> {
+    let gateway = format!("http://127.0.0.1:{GATEWAY_PORT}");
+    let mut env = vec![("CARREL_GATEWAY".to_owned(), gateway.clone())];
+    if let Some(id) = &record.id {
+        env.push(("CARREL_SANDBOX_ID".into(), id.to_string()));
+    }
+    if record.network.mode != NetworkMode::None {
+        for name in ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY", "all_proxy"] {
+            env.push((name.into(), gateway.clone()));
+        }
+        for name in ["NO_PROXY", "no_proxy"] {
+            env.push((name.into(), "localhost,127.0.0.1,::1".into()));
+        }
+    }
+    env
+}
+
+/// Runs the start command in the background and asks until it is ready.
+async fn start(envd: &Envd, command: &str, ready: Option<&str>) -> Result<(), ProviderError> {
+    /// A start command that is not ready after so long never will be.
+    const PATIENCE: Duration = Duration::from_secs(120);
+    let shell = |command: &str, tag: Option<&str>| Start {
+        program: "/bin/sh".into(),
+        args: vec!["-c".into(), command.into()],
+        tag: tag.map(str::to_owned),
+        ..Start::default()
+    };
+    let mut events = envd.start(&shell(command, Some("start"))).await.map_err(silent)?;
+    // Nobody reads what it prints: the reader keeps it going until it ends.
+    tokio::spawn(async move { while events.next().await.is_some() {} });
+    let Some(ready) = ready else { return Ok(()) };
+    let asked = async {
+        let mut pause = Duration::from_millis(50);
+        loop {
+            let mut events = envd.start(&shell(ready, None)).await?;
+            while let Some(event) = events.next().await {
+                if let Event::Ended(ended) = event?
+                    && ended.exit_code == 0
+                {
+                    return Ok::<_, EnvdError>(());
+                }
+            }
+            // The check is a command of the template's author: there is no bell to wait for.
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(Duration::from_millis(500));
+        }
+    };
+    match tokio::time::timeout(PATIENCE, asked).await {
+        Ok(done) => done.map_err(silent),
+        Err(_) => Err(ProviderError::Unfit {
+            why: format!("its start command was not ready after {PATIENCE:?}; it was asked with `{ready}`"),
+        }),
+    }
+}
+
+pub(crate) fn silent(error: EnvdError) -> ProviderError {
+    ProviderError::Unavailable { why: error.to_string() }
+}

@@ -1,0 +1,7 @@
+//! The OCI provider, for real: gVisor's `runsc`, and `runc`, as the host has them.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod contract;
+mod desk;
+mod lives;
+mod yard;

@@ -1,0 +1,176 @@
+//! A provider in a folder of its own, which must leave nothing behind.
+
+use std::path::{Path, PathBuf};
+
+use carrel_envd::{Envd, Event, Start};
+use carrel_model::{SandboxId, sandbox::Spec};
+use carrel_sandbox::{
+    Provider, Sighting,
+    contract::usual_spec,
+    providers::{
+        local::DiskChoice,
+        oci::{Config, Oci},
+    },
+    template::Shelves,
+};
+use futures::StreamExt;
+
+pub struct Yard {
+    pub folder: tempfile::TempDir,
+    pub oci: Oci,
+    pub config: Config,
+}
+
+/// What a command left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ran {
+    pub code: i32,
+    pub out: String,
+    pub err: String,
+}
+
+impl Yard {
+    /// With gVisor, which `apt-get install runsc` gives.
+    pub async fn open() -> Yard {
+        let folder = tempfile::tempdir().unwrap();
+        let config = config(folder.path(), find("runsc"));
+        let oci = config.clone().build().await.unwrap();
+        Yard { folder, oci, config }
+    }
+
+    /// As after a restart of the server.
+    pub async fn reopen(&mut self) {
+        self.oci = self.config.clone().build().await.unwrap();
+    }
+
+    pub async fn spec(&self) -> Spec {
+        usual_spec(&self.oci).await
+    }
+
+    pub async fn create(&self, spec: &Spec) -> SandboxId {
+        let id = new_id();
+        self.oci.create(&id, spec).await.unwrap();
+        id
+    }
+
+    pub async fn envd(&self, id: &SandboxId) -> Envd {
+        let endpoint = self.oci.endpoint(id).await.unwrap();
+        Envd::new(endpoint.dial, endpoint.token)
+    }
+
+    /// Runs a command in a shell as root.
+    pub async fn run(&self, id: &SandboxId, command: &str) -> Ran {
+        self.run_as(id, "root", command).await
+    }
+
+    pub async fn run_as(&self, id: &SandboxId, user: &str, command: &str) -> Ran {
+        let start = Start {
+            program: "/bin/sh".into(),
+            args: vec!["-c".into(), command.into()],
+            user: Some(user.into()),
+            cwd: Some("/".into()),
+            ..Start::default()
+        };
+        let mut events = self.envd(id).await.start(&start).await.unwrap();
+        let (mut out, mut err, mut code) = (Vec::new(), Vec::new(), None);
+        while let Some(event) = events.next().await {
+            match event.unwrap() {
+                Event::Stdout(bytes) | Event::Terminal(bytes) => out.extend(bytes),
+                Event::Stderr(bytes) => err.extend(bytes),
+                Event::Ended(ended) => code = Some(ended.exit_code),
+                Event::Started { .. } => {}
+            }
+        }
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        Ran { code: code.unwrap(), out: text(out), err: text(err) }
+    }
+
+    /// The record of a sandbox, as it lies on disk.
+    pub fn record(&self, id: &SandboxId) -> serde_json::Value {
+        let files = std::fs::read_dir(self.folder.path().join("slots")).unwrap();
+        let texts = files.filter_map(|file| std::fs::read_to_string(file.unwrap().path()).ok());
+        let mut records = texts.map(|text| serde_json::from_str::<serde_json::Value>(&text).unwrap());
+        records.find(|record| record["id"] == id.as_str()).unwrap()
+    }
+
+    /// Kills the second kernel of a sandbox from outside, as a reboot would.
+    pub async fn kill_runtime(&self, id: &SandboxId) {
+        let pid = self.record(id)["first"]["pid"].as_i64().unwrap() as i32;
+        let pid = rustix::process::Pid::from_raw(pid).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+        while self.oci.inspect(id).await != Ok(Sighting::Paused) {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Ends everything and asserts that nothing is left: no process, cgroup, mount or file.
+    pub async fn close(self) {
+        for (id, _) in self.oci.list().await.unwrap() {
+            self.oci.destroy(&id).await.unwrap();
+        }
+        self.oci.close().await;
+        drop(self.oci);
+        assert_nothing_is_left(self.folder.path(), &self.config.house);
+    }
+}
+
+pub fn assert_nothing_is_left(folder: &Path, house: &str) {
+    assert_eq!(cgroups(house), Vec::<PathBuf>::new(), "cgroups are left behind");
+    let here = folder.to_str().unwrap();
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+    assert!(!mounts.contains(here), "mounts are left behind");
+    for process in std::fs::read_dir("/proc").unwrap().flatten() {
+        let command = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
+        assert!(!String::from_utf8_lossy(&command).contains(here), "a process is left behind: {process:?}");
+    }
+    for name in ["slots", "trash", "templates/drafts"] {
+        let entries = std::fs::read_dir(folder.join(name)).into_iter().flatten();
+        let left: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+        assert_eq!(left, Vec::<PathBuf>::new(), "files are left behind");
+    }
+}
+
+/// A runtime of the host. The tests are about it, so they fail without it.
+pub fn find(program: &str) -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap();
+    let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/usr/bin".into()]);
+    let found = folders.map(|folder| folder.join(program)).find(|program| program.is_file());
+    found.unwrap_or_else(|| panic!("these tests need {program}: apt-get install {program}"))
+}
+
+pub fn config(folder: &Path, runtime: PathBuf) -> Config {
+    assert!(rustix::process::geteuid().is_root(), "these tests mount and need root");
+    Config {
+        folder: folder.to_owned(),
+        house: format!("test-{}", hex::encode(random_bytes::<6>())),
+        runtime: Some(runtime),
+        shelves: Shelves::open(folder.join("templates")).unwrap(),
+        disk: DiskChoice::Folder,
+    }
+}
+
+pub fn new_id() -> SandboxId {
+    SandboxId::from_random(random_bytes())
+}
+
+fn random_bytes<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).unwrap();
+    bytes
+}
+
+/// Every folder of cgroups that belongs to a house.
+fn cgroups(house: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![PathBuf::from("/sys/fs/cgroup")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            if entry.file_name().to_str().is_some_and(|name| name.starts_with(house)) {
+                found.push(entry.path());
+            } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                folders.push(entry.path());
+            }
+        }
+    }
+    found
+}

@@ -45,7 +45,8 @@ pub(crate) async fn measure(quick: bool) -> Outcome<()> {
         together[2].note(ours.rate, theirs.rate);
         cpu.note(ours.cpu_us, theirs.cpu_us);
     }
-    let title = "control: POST /api/v1/sandboxes?wait=ready, against axum and one SQLite insert (WAL, synchronous FULL)";
+    let title =
+        "control: POST /api/v1/sandboxes?wait=ready, against axum and one SQLite insert (WAL, synchronous FULL)";
     report::table(title, &[alone.as_slice(), &together, &[cpu]].concat())
 }
 

@@ -44,10 +44,16 @@ pub(crate) async fn measure(quick: bool) -> Outcome<()> {
         Measure::new("from the pool: until ready, p50", Unit::Microseconds),
         Measure::new("from the pool: exec, p50", Unit::Microseconds),
     ];
-    let mut context: Vec<_> =
-        runtimes.others().map(|name| (name, Measure::new(format!("cold against {name}, p50"), Unit::Microseconds))).collect();
+    let mut context: Vec<_> = runtimes
+        .others()
+        .map(|name| (name, Measure::new(format!("cold against {name}, p50"), Unit::Microseconds)))
+        .collect();
     for _ in 0..rounds {
-        let (mut ours, mut warm, mut bwrap) = ([Times::new()?, Times::new()?, Times::new()?], [Times::new()?, Times::new()?, Times::new()?], Times::new()?);
+        let (mut ours, mut warm, mut bwrap) = (
+            [Times::new()?, Times::new()?, Times::new()?],
+            [Times::new()?, Times::new()?, Times::new()?],
+            Times::new()?,
+        );
         let mut others = Vec::new();
         for _ in &context {
             others.push(Times::new()?);
@@ -67,7 +73,9 @@ pub(crate) async fn measure(quick: bool) -> Outcome<()> {
             }
         }
         let peer = |quantile| if runtimes.has("bwrap") { bwrap.at(quantile) } else { f64::NAN };
-        for (measure, (times, quantile)) in main.iter_mut().zip([(&ours, 0.5), (&ours, 0.99), (&warm, 0.5), (&warm, 0.99)]) {
+        for (measure, (times, quantile)) in
+            main.iter_mut().zip([(&ours, 0.5), (&ours, 0.99), (&warm, 0.5), (&warm, 0.99)])
+        {
             measure.note(times[2].at(quantile), peer(quantile));
         }
         for (measure, times) in parts.iter_mut().zip([&ours[0], &ours[1], &warm[0], &warm[1]]) {

@@ -13,18 +13,21 @@ use crate::{
 
 /// Measures and reports.
 pub(crate) async fn measure(quick: bool) -> Outcome<()> {
-    let (rounds, each) = if quick { (1, 50) } else { (7, 300) };
+    let (rounds, each) = if quick { (1, 50) } else { (7, 300_u32) };
     let runtimes = Runtimes::find()?;
     let mut containers = Vec::new();
     for name in runtimes.others() {
         match runtimes.container(name) {
-            Ok(container) => containers.push((container, Measure::new(format!("p50 against {name} exec"), Unit::Microseconds))),
+            Ok(container) => {
+                containers.push((container, Measure::new(format!("p50 against {name} exec"), Unit::Microseconds)))
+            }
             Err(error) => report::line(error)?,
         }
     }
     let mut desk = Desk::open(0).await?;
     let id = desk.create("{}").await?;
-    let execute = desk.server.request("POST", &format!("/api/v1/sandboxes/{id}/execute"), Some(r#"{"argv":["/bin/true"]}"#));
+    let execute =
+        desk.server.request("POST", &format!("/api/v1/sandboxes/{id}/execute"), Some(r#"{"argv":["/bin/true"]}"#));
     let mut main = [
         Measure::new("/bin/true, p50", Unit::Microseconds).aim("at most 2×"),
         Measure::new("/bin/true, p99", Unit::Microseconds),

@@ -50,7 +50,10 @@ pub(crate) async fn measure(quick: bool) -> Outcome<()> {
     }
     fs::remove_dir_all(&peer)?;
     desk.destroy(&id).await?;
-    report::table(&format!("fork: POST …/fork?wait=ready of a sandbox with {FILES} files, against cp -a of the same tree"), &all)
+    report::table(
+        &format!("fork: POST …/fork?wait=ready of a sandbox with {FILES} files, against cp -a of the same tree"),
+        &all,
+    )
 }
 
 /// Time until all copies are ready. They are ended again; the first may be looked into.

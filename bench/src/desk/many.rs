@@ -187,7 +187,8 @@ fn family(pid: u32) -> Vec<u32> {
 /// What a process has in memory that no other has.
 fn private_bytes(pid: u32) -> Option<f64> {
     let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
-    let private = rollup.lines().filter(|line| line.starts_with("Private_Clean:") || line.starts_with("Private_Dirty:"));
+    let private =
+        rollup.lines().filter(|line| line.starts_with("Private_Clean:") || line.starts_with("Private_Dirty:"));
     Some(private.filter_map(|line| line.split_whitespace().nth(1)?.parse::<f64>().ok()).sum::<f64>() * 1024.0)
 }
 

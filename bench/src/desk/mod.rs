@@ -21,11 +21,7 @@ use hdrhistogram::Histogram;
 use serde_json::Value;
 
 pub(crate) use self::serve::serve;
-use crate::{
-    Outcome,
-    http::Connection,
-    server::Server,
-};
+use crate::{Outcome, http::Connection, server::Server};
 
 /// A server with sandboxes of this machine, and a line to it.
 struct Desk {

@@ -23,7 +23,8 @@ async fn frozen(desk: &mut Desk, (rounds, each): (usize, usize)) -> Outcome<()> 
     let runtimes = Runtimes::find()?;
     let container = if runtimes.has("runc") { runtimes.container("runc").ok() } else { None };
     // A runtime that cannot freeze here is no peer.
-    let container = container.filter(|it| time(&mut it.verb("pause", &[])).is_ok() && time(&mut it.verb("resume", &[])).is_ok());
+    let container =
+        container.filter(|it| time(&mut it.verb("pause", &[])).is_ok() && time(&mut it.verb("resume", &[])).is_ok());
     let id = desk.create("{}").await?;
     let mut all = [
         Measure::new("pause, p50, against runc pause", Unit::Microseconds).aim("under 5 ms"),
@@ -32,7 +33,8 @@ async fn frozen(desk: &mut Desk, (rounds, each): (usize, usize)) -> Outcome<()> 
         Measure::new("resume, p99", Unit::Microseconds),
     ];
     for _ in 0..rounds {
-        let (mut down, mut up, mut their_down, mut their_up) = (Times::new()?, Times::new()?, Times::new()?, Times::new()?);
+        let (mut down, mut up, mut their_down, mut their_up) =
+            (Times::new()?, Times::new()?, Times::new()?, Times::new()?);
         for turn in 0..each {
             let (paused, _) = pause(desk, &id, "frozen").await?;
             down.note(paused)?;
@@ -73,7 +75,8 @@ async fn stored(desk: &mut Desk, rounds: usize) -> Outcome<()> {
     }
     desk.destroy(&id).await?;
     report::table("pause: the same, stored, with 100 MB of memory in a process", &all)?;
-    let memory = if survived { "the process went on where it was" } else { "the process was lost, files alone were kept" };
+    let memory =
+        if survived { "the process went on where it was" } else { "the process was lost, files alone were kept" };
     Ok(report::line(format_args!("  depth asked for: stored; reached: {depth}; {memory}"))?)
 }
 

@@ -44,9 +44,12 @@ impl Runtimes {
             match runtimes.hi(name) {
                 Ok(_) => runtimes.works.push(name),
                 Err(error) => {
-                    let missing = error.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::NotFound);
+                    let missing = error
+                        .downcast_ref::<std::io::Error>()
+                        .is_some_and(|e| e.kind() == std::io::ErrorKind::NotFound);
                     let package = if name == "bwrap" { "bubblewrap" } else { name };
-                    let why = if missing { format!("not installed (apt-get install {package})") } else { error.to_string() };
+                    let why =
+                        if missing { format!("not installed (apt-get install {package})") } else { error.to_string() };
                     report::line(format_args!("{name}: {why}"))?;
                 }
             }
@@ -75,7 +78,9 @@ impl Runtimes {
         let done = child.wait_with_output()?;
         match heard == 1 && done.status.success() {
             true => Ok(took),
-            false => Err(String::from_utf8_lossy(&done.stderr).trim().lines().last().unwrap_or("it said nothing").into()),
+            false => {
+                Err(String::from_utf8_lossy(&done.stderr).trim().lines().last().unwrap_or("it said nothing").into())
+            }
         }
     }
 
@@ -90,7 +95,13 @@ impl Runtimes {
                 command.args(["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "echo", "hi"]);
             }
             "podman" => {
-                command.args(["run", "--rm", "--network=none", "--ulimit=nofile=20000:20000", "--ulimit=nproc=20000:20000"]);
+                command.args([
+                    "run",
+                    "--rm",
+                    "--network=none",
+                    "--ulimit=nofile=20000:20000",
+                    "--ulimit=nproc=20000:20000",
+                ]);
                 command.args(["--volume=/usr:/usr:ro", "--rootfs"]).arg(place.join("rootfs")).args(["/bin/echo", "hi"]);
             }
             _ => {

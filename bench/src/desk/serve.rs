@@ -86,13 +86,19 @@ async fn end_all(address: SocketAddr, key: &str) -> Outcome<()> {
     loop {
         let list = Request::new("GET", "/api/v1/sandboxes?limit=1000", key, None);
         let page: Value = serde_json::from_slice(line.ask(&list).await?)?;
-        let ids: Vec<String> = page["items"].as_array().into_iter().flatten().filter_map(|one| Some(one["id"].as_str()?.to_owned())).collect();
+        let ids: Vec<String> = page["items"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|one| Some(one["id"].as_str()?.to_owned()))
+            .collect();
         if ids.is_empty() {
             return Ok(());
         }
         let mut tasks = JoinSet::new();
         for part in ids.chunks(ids.len().div_ceil(16)) {
-            let paths: Vec<String> = part.iter().map(|id| format!("/api/v1/sandboxes/{id}?wait=gone&timeout=120")).collect();
+            let paths: Vec<String> =
+                part.iter().map(|id| format!("/api/v1/sandboxes/{id}?wait=gone&timeout=120")).collect();
             let requests: Vec<Request> = paths.iter().map(|path| Request::new("DELETE", path, key, None)).collect();
             tasks.spawn(async move {
                 let mut line = Connection::open(address).await?;
@@ -125,7 +131,8 @@ fn end(child: &mut Child) {
 /// Nothing may be left of a server whose sandboxes have all ended. What is left is said, for it is a bug, and removed.
 fn look_back(data: &Path) {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
-    let ours = mounts.lines().filter_map(|line| line.split(' ').nth(1)).filter(|place| Path::new(place).starts_with(data));
+    let ours =
+        mounts.lines().filter_map(|line| line.split(' ').nth(1)).filter(|place| Path::new(place).starts_with(data));
     for place in ours.collect::<Vec<_>>().into_iter().rev() {
         say(format_args!("left behind: the mount {place}"));
         let _ = Command::new("umount").arg("--").arg(place).status();

@@ -118,7 +118,7 @@ pub(crate) fn run(
     let mut child = criu.spawn().map_err(|error| Refused(format!("it did not start: {error}")))?;
     // Ours alone: the copies for the child go with the command, or its end would not be heard.
     drop(criu);
-    let talk = || -> Result<i32, Refused> {
+    let mut talk = || -> Result<i32, Refused> {
         say(&ours, &request(errand, folder.as_raw_fd(), externals))?;
         loop {
             let answer = Answer::read(&hear(&ours)?.ok_or_else(|| refusal(images, None))?)?;
@@ -133,7 +133,6 @@ pub(crate) fn run(
             }
         }
     };
-    let mut talk = talk;
     let told = talk();
     // It ends with the wire. What it had stopped it lets go, or ends, before.
     drop(ours);
@@ -141,22 +140,23 @@ pub(crate) fn run(
     told
 }
 
-/// What CRIU complained of last; its log says more than its answer.
+/// What CRIU complained of first; its log says more than its answer.
 fn refusal(images: &Path, told: Option<String>) -> Refused {
     let log = fs::read(images.join(LOG)).unwrap_or_default();
-    let _ = fs::write("/tmp/x/refused.log", &log); // DEBUG
     let log = String::from_utf8_lossy(&log);
-    let last = log.lines().rev().find_map(|line| line.split_once("Error ").map(|(_, error)| error));
+    let mut errors = log.lines().filter_map(|line| line.split_once("Error ").map(|(_, error)| error));
+    // That it failed is known, and that it may not raise its own limits is no reason.
+    let first = errors.find(|error| !error.ends_with(" FAILED.") && !error.contains("rlimit: "));
     // Where in its source it says so is no news.
-    let last = last.map(|error| error.split_once("): ").map_or(error, |(_, error)| error).trim().to_owned());
-    Refused(last.or(told).unwrap_or_else(|| "it ended without a word".into()))
+    let first = first.map(|error| error.split_once("): ").map_or(error, |(_, error)| error).trim().to_owned());
+    Refused(first.or(told).unwrap_or_else(|| "it ended without a word".into()))
 }
 
 fn request(errand: &Errand<'_>, images: i32, externals: &[External]) -> Vec<u8> {
     let mut options = Message::default()
         .number(1, images as u64)
         .number(8, 1) // file locks
-        .number(9, 4) // log warnings and errors
+        .number(9, 2) // log warnings and errors
         .text(10, LOG)
         .number(12, 1) // ask before steps
         .number(34, number::CGROUPS_IGNORED)
@@ -323,11 +323,12 @@ mod tests {
     }
 
     #[test]
-    fn the_last_complaint_is_the_reason() {
+    fn the_first_complaint_is_the_reason() {
         let folder = tempfile::tempdir().expect("a folder");
-        let log = "(00.1) Warn  (a.c:1): odd\n(00.2) Error (b.c:2): first\n(00.3) Error (c.c:3): sk: last one\n";
+        let log = "(00.1) Warn  (a.c:1): odd\n(00.2) Error (u.c:1): rlimit: no\n(00.2) Error (b.c:2): sk: first\n\
+                   (00.3) Error (c.c:3): next\n(00.3) Error (d.c:3): Dumping FAILED.\n";
         fs::write(folder.path().join(LOG), log).expect("written");
-        assert_eq!(refusal(folder.path(), None), Refused("sk: last one".into()));
+        assert_eq!(refusal(folder.path(), None), Refused("sk: first".into()));
         fs::remove_file(folder.path().join(LOG)).expect("removed");
         assert_eq!(refusal(folder.path(), Some("told".into())), Refused("told".into()));
     }

@@ -31,7 +31,8 @@ use crate::{
     seccomp, sys, wire,
 };
 
-/// What the launcher says to the process inside: the mounts come along, in the order of `rootfs::assemble`, then `/dev`.
+/// What the launcher says to the process inside, twice: first the mounts come along, in the order of `rootfs::assemble`,
+/// then `/dev`; the second time says that its limits hold.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Begin;
 
@@ -71,6 +72,10 @@ pub(crate) const CAPABILITIES: u64 = {
         | SETFCAP
 };
 
+/// One more for the first program alone, which gives it away for everybody after it. It allows nothing in a jail
+/// (waking the machine is the host's); whoever has it cannot be looked into by those who do not.
+pub(crate) const BADGE: u64 = 1 << 35;
+
 /// What of `/proc` tells too much of the host.
 const MASKED_FILES: [&str; 9] = [
     "proc/kcore",
@@ -100,9 +105,7 @@ pub(crate) fn become_guest(jail: &Jail, wire: &OwnedFd) -> ! {
 }
 
 fn settle(jail: &Jail, wire: &OwnedFd) -> Result<std::convert::Infallible, Mishap> {
-    let (Begin, mounts) = wire::receive(wire)
-        .map_err(Mishap::at("hear the launcher"))?
-        .ok_or_else(|| Mishap { step: "hear the launcher".into(), why: "it is gone".into() })?;
+    let mounts = hear_launcher(wire)?;
     become_root_inside().map_err(Mishap::at("become root inside"))?;
     // A plain user on the host cannot go into our network to call us: the socket lies among its files.
     let listener = match &jail.socket_path {
@@ -129,6 +132,9 @@ fn settle(jail: &Jail, wire: &OwnedFd) -> Result<std::convert::Infallible, Misha
         }
         None => None,
     };
+    hear_launcher(wire)?;
+    // Only now, when the launcher has put us where we belong, is that the root of what we see.
+    sys::new_cgroup_namespace().map_err(Mishap::at("hide the cgroups"))?;
     confine(jail).map_err(Mishap::at("limit the process"))?;
     let (program, args, env) = command(jail).map_err(Mishap::at("name the first program"))?;
     let handed: Vec<_> = gateway.iter().map(|listener| listener.as_fd()).collect();
@@ -159,14 +165,19 @@ fn settle(jail: &Jail, wire: &OwnedFd) -> Result<std::convert::Infallible, Misha
     Err(mishap)
 }
 
+/// Waits for the launcher's next word, and takes what comes with it.
+fn hear_launcher(wire: &OwnedFd) -> Result<Vec<OwnedFd>, Mishap> {
+    let heard = wire::receive(wire).map_err(Mishap::at("hear the launcher"))?;
+    let gone = || Mishap { step: "hear the launcher".into(), why: "it is gone".into() };
+    heard.map(|(Begin, fds)| fds).ok_or_else(gone)
+}
+
 fn become_root_inside() -> io::Result<()> {
     use rustix::thread::{set_thread_gid, set_thread_groups, set_thread_uid};
     use rustix::{fs::Gid, fs::Uid};
     let _ = set_thread_groups(&[]);
     set_thread_gid(Gid::ROOT)?;
     set_thread_uid(Uid::ROOT)?;
-    // Only now, when the launcher has put us where we belong, is that the root of what we see.
-    sys::new_cgroup_namespace()?;
     rustix::process::setsid()?;
     rustix::process::umask(Mode::from_raw_mode(0o022));
     Ok(())
@@ -197,7 +208,9 @@ fn furnish(jail: &Jail, mounts: Vec<OwnedFd>) -> Result<(), Mishap> {
     let quiet = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
     let pts = fresh("devpts", &[("newinstance", ""), ("ptmxmode", "0666"), ("mode", "0620")], quiet);
     pts.and_then(|pts| attach(&pts, "dev/pts")).map_err(Mishap::at("mount /dev/pts"))?;
-    let shm = fresh("tmpfs", &[("mode", "1777"), ("size", "50%")], quiet | MountAttrFlags::MOUNT_ATTR_NODEV);
+    // Half of its own memory, not of the host's: what lies there is not freed by ending whoever wrote it.
+    let half = (jail.bounds.memory / 2).to_string();
+    let shm = fresh("tmpfs", &[("mode", "1777"), ("size", &half)], quiet | MountAttrFlags::MOUNT_ATTR_NODEV);
     shm.and_then(|shm| attach(&shm, "dev/shm")).map_err(Mishap::at("mount /dev/shm"))?;
     let proc = fresh("proc", &[], quiet | MountAttrFlags::MOUNT_ATTR_NODEV);
     proc.and_then(|proc| attach(&proc, "proc")).map_err(Mishap::at("mount /proc"))?;
@@ -306,8 +319,8 @@ fn confine(jail: &Jail) -> io::Result<()> {
         sys::limit(libc::RLIMIT_FSIZE, largest);
     }
     sys::reset_signals();
-    sys::bound_capabilities(CAPABILITIES)?;
-    sys::Capabilities::only(CAPABILITIES).set()?;
+    sys::bound_capabilities(CAPABILITIES | BADGE)?;
+    sys::Capabilities::only(CAPABILITIES | BADGE).set()?;
     Ok(rustix::thread::set_no_new_privs(true)?)
 }
 

@@ -264,7 +264,6 @@ fn equip(
     wire: &OwnedFd,
 ) -> Result<(Vec<String>, Option<OwnedFd>), Mishap> {
     map_users(jail, pid).map_err(Mishap::at("map users"))?;
-    cgroup.join_old(pid).map_err(Mishap::at("join the cgroups"))?;
     let mounts = match jail.mapping {
         crate::Mapping::Alone(..) => Vec::new(),
         crate::Mapping::Range(_) => {
@@ -277,6 +276,10 @@ fn equip(
     let fds: Vec<_> = mounts.iter().map(AsFd::as_fd).collect();
     wire::send(wire, &Begin, &fds).map_err(Mishap::at("hand the mounts over"))?;
     drop(mounts);
+    // Joining may wait for all processors to take notice; meanwhile the process furnishes its root, and waits for us
+    // before it runs anything foreign.
+    cgroup.join_old(pid).map_err(Mishap::at("join the cgroups"))?;
+    wire::send(wire, &Begin, &[]).map_err(Mishap::at("let the process go"))?;
     let ended = || Mishap { step: "prepare the jail".into(), why: "its process ended".into() };
     let hear = || wire::receive::<Report>(wire).map_err(Mishap::at("hear the jail"));
     let (unfit, gateway) = match hear()?.ok_or_else(ended)? {

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Cgroup, Jail, Living, Mishap,
     criu::{self, Errand, External},
-    inside::{CAPABILITIES, SETTINGS},
+    inside::{BADGE, CAPABILITIES, SETTINGS},
     launcher::map_users,
     rootfs,
     sys::{self, Side},
@@ -201,8 +201,9 @@ fn check(jail: &Jail, cgroup: &Cgroup, first: i32) -> io::Result<()> {
             return Err(loose("fewer limits"));
         }
         for set in ["CapInh:", "CapPrm:", "CapEff:", "CapBnd:", "CapAmb:"] {
+            let allowed = CAPABILITIES | if pid == first { BADGE } else { 0 };
             let rights = field(set).and_then(|bits| u64::from_str_radix(bits, 16).ok());
-            if rights.is_none_or(|rights| rights & !CAPABILITIES != 0) {
+            if rights.is_none_or(|rights| rights & !allowed != 0) {
                 return Err(loose("more rights"));
             }
         }

@@ -30,7 +30,9 @@ pub(crate) fn assemble(jail: &Jail, users: &OwnedFd) -> Result<Vec<OwnedFd>, Mis
     let mut mounts = vec![overlay(jail, users, base).map_err(Mishap::at("mount the root"))?];
     let shown = |path: &Path| -> io::Result<OwnedFd> {
         let mount = clone_tree(path)?;
-        sys::mount_setattr(&mount, RDONLY | NOSUID | NODEV, Some(users))?;
+        // Their owners are not mapped: what they show is nobody's inside, so that root inside reads there what
+        // everybody may read and not what root of the host keeps to itself.
+        sys::mount_setattr(&mount, RDONLY | NOSUID | NODEV, None)?;
         Ok(mount)
     };
     mounts.push(shown(&jail.guest).map_err(Mishap::at("show the first program"))?);

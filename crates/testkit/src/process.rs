@@ -34,7 +34,13 @@ impl Server {
     /// Prepares to start the binary on a data directory and a free port.
     pub fn with<'a>(binary: &'a Path, data: &Path) -> Start<'a> {
         let args = ["serve", "--listen", "127.0.0.1:0", "--data"].map(str::to_owned).to_vec();
-        Start { binary, data: data.to_owned(), args, env: vec![("CARREL_SANDBOXES_PROVIDER".into(), "fake".into())], user: None }
+        Start {
+            binary,
+            data: data.to_owned(),
+            args,
+            env: vec![("CARREL_SANDBOXES_PROVIDER".into(), "fake".into())],
+            user: None,
+        }
     }
 
     /// Kills it, as power cuts do.

@@ -76,7 +76,7 @@ export interface paths {
                     sandbox_id?: components["schemas"]["SandboxId"];
                     /** @description About this task. */
                     task_id?: components["schemas"]["TaskId"];
-                    /** @description Of these kinds, separated by commas: `sandbox`, `key`, `provider`. */
+                    /** @description Of these kinds, separated by commas: `sandbox`, `key`, `provider`, `template`. */
                     kind?: string;
                 };
                 header?: {
@@ -541,7 +541,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["SandboxView"];
+                        "application/json": components["schemas"]["SandboxDetail"];
                     };
                 };
                 /** @description A problem. */
@@ -597,7 +597,107 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/sandboxes/{id}/pause": {
+    "/api/v1/sandboxes/{id}/execs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the execs of a sandbox, newest first. */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description At most so many execs: 1 to 1000, 100 when left out. */
+                    limit?: number;
+                    /** @description The `next` of the page before. */
+                    cursor?: string;
+                };
+                header?: never;
+                path: {
+                    id: components["schemas"]["SandboxId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description A page of execs. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Page_ExecView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sandboxes/{id}/execs/{exec_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows an exec. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: components["schemas"]["SandboxId"];
+                    exec_id: components["schemas"]["ExecId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The exec. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ExecView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sandboxes/{id}/execs/{exec_id}/close_stdin": {
         parameters: {
             query?: never;
             header?: never;
@@ -606,7 +706,530 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Asks for a sandbox to be paused. */
+        /** Says that no more input comes. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: components["schemas"]["SandboxId"];
+                    exec_id: components["schemas"]["ExecId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description It is closed. */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sandboxes/{id}/execs/{exec_id}/input": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Writes to the standard input of an exec, or to its terminal: the body, as it is. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: components["schemas"]["SandboxId"];
+                    exec_id: components["schemas"]["ExecId"];
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/octet-stream": number[];
+                };
+            };
+            responses: {
+                /** @description It was written. */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sandboxes/{id}/execs/{exec_id}/output": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Reads what an exec printed, both streams in the order in which they came: bytes, or events with
+         *     `Accept: text/event-stream`.
+         */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description Begin at this byte; at the first when left out. */
+                    offset?: number;
+                    /** @description Go on until nothing more will come. Events always do. */
+                    follow?: boolean;
+                };
+                header?: never;
+                path: {
+                    id: components["schemas"]["SandboxId"];
+                    exec_id: components["schemas"]["ExecId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description What it printed. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/octet-stream": number[];
+                        "text/event-stream": components["schemas"]["Piece"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sandboxes/{id}/execs/{exec_id}/resize": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Gives the terminal of an exec another size. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: components["schemas"]["SandboxId"];
+                    exec_id: components["schemas"]["ExecId"];
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["ExecSize"];
+                };
+            };
+            responses: {
+                /** @description It has that size. */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sandboxes/{id}/execs/{exec_id}/signal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Sends a signal to an exec. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: components["schemas"]["SandboxId"];
+                    exec_id: components["schemas"]["ExecId"];
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["ExecSignal"];
+                };
+            };
+            responses: {
+                /** @description It was sent. */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sandboxes/{id}/execute": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Runs a command and answers when it has ended; with `background`, as soon as it runs. With `Accept: text/event-stream` it
+         *     tells of `start`, `stdout`, `stderr` and `end` as they happen. A client that goes away does not end the command.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: components["schemas"]["SandboxId"];
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["NewExec"];
+                };
+            };
+            responses: {
+                /** @description How it went. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Executed"];
+                        "text/event-stream": components["schemas"]["Piece"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sandboxes/{id}/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Downloads a file. A directory comes as a tar archive. */
+        get: {
+            parameters: {
+                query: {
+                    /** @description The path inside. One that does not begin with `/` is taken from the user's home. */
+                    path: string;
+                    /** @description As whom; the usual user of the sandbox when left out. */
+                    user?: string;
+                };
+                header?: never;
+                path: {
+                    id: components["schemas"]["SandboxId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The bytes. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/octet-stream": number[];
+                        "application/x-tar": number[];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        /** Uploads a file; its parents are made. With `extract=tar`, unpacks the body into a directory. */
+        put: {
+            parameters: {
+                query: {
+                    /** @description The path inside. */
+                    path: string;
+                    /** @description As whom; the usual user of the sandbox when left out. */
+                    user?: string;
+                    /** @description With `tar`: the body is unpacked into the directory `path`, which is made when it is missing. */
+                    extract?: "tar";
+                };
+                header?: never;
+                path: {
+                    id: components["schemas"]["SandboxId"];
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/octet-stream": number[];
+                };
+            };
+            responses: {
+                /** @description It was written. */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        post?: never;
+        /** Removes a file, or a directory with all that is in it. */
+        delete: {
+            parameters: {
+                query: {
+                    /** @description The path inside. One that does not begin with `/` is taken from the user's home. */
+                    path: string;
+                    /** @description As whom; the usual user of the sandbox when left out. */
+                    user?: string;
+                };
+                header?: never;
+                path: {
+                    id: components["schemas"]["SandboxId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description It is removed. */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        options?: never;
+        /** Looks at a file without reading it. */
+        head: {
+            parameters: {
+                query: {
+                    /** @description The path inside. One that does not begin with `/` is taken from the user's home. */
+                    path: string;
+                    /** @description As whom; the usual user of the sandbox when left out. */
+                    user?: string;
+                };
+                header?: never;
+                path: {
+                    id: components["schemas"]["SandboxId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description It is there; headers say what it is. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sandboxes/{id}/files/list": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists a directory. */
+        get: {
+            parameters: {
+                query: {
+                    /** @description The directory inside. */
+                    path: string;
+                    /** @description As whom; the usual user of the sandbox when left out. */
+                    user?: string;
+                    /** @description How deep: 1 to 64, 1 when left out. */
+                    depth?: number;
+                };
+                header?: never;
+                path: {
+                    id: components["schemas"]["SandboxId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description What is in it. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Page_FileEntry"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sandboxes/{id}/fork": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Makes copies of a sandbox as it is now. */
         post: {
             parameters: {
                 query?: {
@@ -621,7 +1244,118 @@ export interface paths {
                 };
                 cookie?: never;
             };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["NewFork"] | null;
+                };
+            };
+            responses: {
+                /** @description The copies. */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Page_SandboxView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sandboxes/{id}/logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Tells what happened to a sandbox, oldest first: what was asked of it, how it went, what ran in it. */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description Go on with what happens, as events named `line`. */
+                    follow?: boolean;
+                };
+                header?: never;
+                path: {
+                    id: components["schemas"]["SandboxId"];
+                };
+                cookie?: never;
+            };
             requestBody?: never;
+            responses: {
+                /** @description What happened. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Page_LogLine"];
+                        "text/event-stream": components["schemas"]["LogLine"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sandboxes/{id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Asks for a sandbox to be paused. One that is paused may be asked to sleep deeper. */
+        post: {
+            parameters: {
+                query?: {
+                    /** @description Answer only when the sandbox is in this phase; the header `Carrel-Waited` says how the wait ended. */
+                    wait?: components["schemas"]["Phase"];
+                    /** @description Seconds to wait at most: 1 to 600, 60 when left out. */
+                    timeout?: number;
+                };
+                header?: never;
+                path: {
+                    id: components["schemas"]["SandboxId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["NewPause"] | null;
+                };
+            };
             responses: {
                 /** @description It was asked for. */
                 200: {
@@ -695,6 +1429,164 @@ export interface paths {
                 };
             };
         };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sandboxes/{id}/snapshot": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Keeps a sandbox as it is now, as a template that others start from. It goes on undisturbed. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: components["schemas"]["SandboxId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["NewSnapshot"] | null;
+                };
+            };
+            responses: {
+                /** @description The template. */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TemplateView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sandboxes/{id}/stats": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows what a sandbox uses, and what goes on in it. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: components["schemas"]["SandboxId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description What it uses now. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["StatsView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sandboxes/{id}/terminal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Opens a terminal over a WebSocket, or sits down at one again. */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description Columns: 80 when left out. */
+                    cols?: number;
+                    /** @description Rows: 24 when left out. */
+                    rows?: number;
+                    /** @description What to run, as a line for the shell; a login shell when left out. */
+                    cmd?: string;
+                    /** @description As whom. */
+                    user?: string;
+                    /** @description Where. */
+                    cwd?: string;
+                    /** @description Sit down at this terminal again. */
+                    exec_id?: components["schemas"]["ExecId"];
+                    /** @description With `exec_id`: begin at this byte of its transcript; with the last it showed when left out. */
+                    offset?: number;
+                };
+                header?: never;
+                path: {
+                    id: components["schemas"]["SandboxId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description A WebSocket. */
+                101: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -880,6 +1772,271 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/templates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the templates, by name. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The templates. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Page_TemplateView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /** Asks for a template. The events tell when it is `ready`; its log tells how it goes. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["NewTemplate"];
+                };
+            };
+            responses: {
+                /** @description It is being made. */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TemplateView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/templates/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows a template. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    /** @description With `%2F` for `/`. */
+                    name: components["schemas"]["TemplateName"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The template. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TemplateView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        /** Forgets a template. Sandboxes that live on it are not disturbed. */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    name: components["schemas"]["TemplateName"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description It is forgotten. */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/templates/{name}/content": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Asks for a template from what is uploaded. */
+        put: {
+            parameters: {
+                query: {
+                    /** @description What the body is. */
+                    kind: "archive" | "recipe";
+                    /** @description With `recipe`: where the recipe is in the archive; `Recipefile` when left out. */
+                    file?: string;
+                    /** @description Where it is made; the usual provider when left out. */
+                    provider?: components["schemas"]["ProviderName"];
+                };
+                header?: never;
+                path: {
+                    name: components["schemas"]["TemplateName"];
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/x-tar": number[];
+                };
+            };
+            responses: {
+                /** @description It is being made. */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TemplateView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/templates/{name}/log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Tells how the making of a template went, or goes: text, or events with `Accept: text/event-stream`. */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description Begin at this byte; at the first when left out. */
+                    offset?: number;
+                    /** @description Go on until nothing more will come. Events always do. */
+                    follow?: boolean;
+                };
+                header?: never;
+                path: {
+                    name: components["schemas"]["TemplateName"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The log. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "text/plain": string;
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/healthz": {
         parameters: {
             query?: never;
@@ -1001,6 +2158,29 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description What goes on in a sandbox. */
+        Activity: {
+            /**
+             * Format: date-time
+             * @description When something last happened; absent when nothing has since the server started.
+             */
+            last_active_at?: string | null;
+            /**
+             * Format: int32
+             * @description Commands that run.
+             */
+            execs: number;
+            /**
+             * Format: int32
+             * @description Terminals at which somebody sits.
+             */
+            terminals: number;
+            /**
+             * Format: int32
+             * @description Open connections to its ports.
+             */
+            ports: number;
+        };
         /** @description Who did something. */
         Actor: {
             key_id?: components["schemas"]["KeyId"] | null;
@@ -1073,6 +2253,11 @@ export interface components {
          * @description A place in the journal. Entries have the cursors 1, 2, 3, … without a gap, in the order of their commits.
          */
         Cursor: number;
+        /**
+         * @description How deep a paused sandbox sleeps. Each depth frees more than the one before and takes longer to come back from.
+         * @enum {string}
+         */
+        Depth: "frozen" | "paged_out" | "stored" | "files";
         /** @description Who ended a sandbox, why and when. */
         EndedView: {
             /** @description A key id, or `lifetime`. */
@@ -1095,6 +2280,106 @@ export interface components {
              */
             at: string;
         };
+        /** @description Names an exec, and so its transcript. */
+        ExecId: string;
+        /** @description Sends a signal. */
+        ExecSignal: {
+            /**
+             * Format: int64
+             * @description Its number, such as 2 for an interrupt, 15 to ask for the end and 9 to end at once.
+             */
+            signal: number;
+        };
+        /** @description The size of a terminal. */
+        ExecSize: {
+            /**
+             * Format: int64
+             * @description Columns.
+             */
+            cols: number;
+            /**
+             * Format: int64
+             * @description Rows.
+             */
+            rows: number;
+        };
+        /**
+         * @description How an exec stands.
+         * @enum {string}
+         */
+        ExecStatus: "running" | "ended" | "lost";
+        /** @description A command in a sandbox. */
+        ExecView: {
+            /** @description Its name. */
+            exec_id: components["schemas"]["ExecId"];
+            /** @description Where it runs. */
+            sandbox_id: components["schemas"]["SandboxId"];
+            /** @description What was asked for. */
+            command: string;
+            /** @description As whom, when somebody was named. */
+            user?: string | null;
+            /** @description Where, when a folder was named. */
+            cwd?: string | null;
+            /** @description Whether nobody waits for it. */
+            background: boolean;
+            /** @description Whether it has a terminal. */
+            terminal: boolean;
+            /**
+             * Format: int32
+             * @description The number of its process inside.
+             */
+            pid?: number | null;
+            /** @description How it stands. */
+            status: components["schemas"]["ExecStatus"];
+            /**
+             * Format: int32
+             * @description How it ended, as shells count; 124 when its time was up.
+             */
+            exit_code?: number | null;
+            /** @description Whether it was ended because its time was up. */
+            timed_out: boolean;
+            /** @description How it ended, in a word or two. */
+            note?: string | null;
+            /** @description The key that asked for it. */
+            created_by: components["schemas"]["KeyId"];
+            /**
+             * Format: date-time
+             * @description When it was started.
+             */
+            started_at: string;
+            /**
+             * Format: date-time
+             * @description When it ended, or was lost.
+             */
+            ended_at?: string | null;
+        };
+        /** @description How a command went. */
+        Executed: {
+            /** @description Names it, and its transcript. */
+            exec_id: components["schemas"]["ExecId"];
+            /**
+             * Format: int32
+             * @description How it ended, as shells count; 124 when its time was up. Absent while it runs.
+             */
+            exit_code?: number | null;
+            /** @description What it wrote to its standard output, up to 10 MiB. Bytes that are no UTF-8 are replaced. */
+            stdout: string;
+            /** @description What it wrote to its standard error, up to 10 MiB. */
+            stderr: string;
+            /**
+             * Format: int64
+             * @description How long it took, or has taken so far.
+             */
+            duration_ms: number;
+            /** @description Whether it was ended because its time was up. */
+            timed_out: boolean;
+            /** @description Whether there is more output than this; `GET …/output` has it. */
+            truncated?: boolean;
+            /** @description How it stands. */
+            status: components["schemas"]["ExecStatus"];
+            /** @description How it ended, in a word or two. */
+            note?: string | null;
+        };
         /** @description Why a field was not accepted. */
         FieldProblem: {
             /** @description The field, with dots for depth: `limits.cpus`. */
@@ -1102,6 +2387,43 @@ export interface components {
             /** @description What is wrong and what is allowed, as a sentence. */
             detail: string;
         };
+        /** @description A file in a sandbox. */
+        FileEntry: {
+            /** @description Its name. */
+            name: string;
+            /** @description Its whole path. */
+            path: string;
+            /** @description What it is; of a link, what it leads to. */
+            kind: components["schemas"]["FileKind"];
+            /**
+             * Format: int64
+             * @description Bytes.
+             */
+            size: number;
+            /** @description The permission bits, such as `0644`. */
+            mode: string;
+            /** @description Whose it is. */
+            owner: string;
+            /** @description And which group's. */
+            group: string;
+            /**
+             * Format: date-time
+             * @description When it last changed.
+             */
+            modified_at?: string | null;
+            /** @description Where it leads, when it is a link. */
+            symlink_target?: string | null;
+        };
+        /**
+         * @description What a file is.
+         * @enum {string}
+         */
+        FileKind: "file" | "directory" | "other";
+        /**
+         * @description What a template is made from.
+         * @enum {string}
+         */
+        From: "host" | "debian" | "image" | "archive" | "recipe";
         /** @description What happened: the kind, and the subject as it now is. */
         Happening: {
             /** @description As it now is. */
@@ -1118,6 +2440,11 @@ export interface components {
             provider: components["schemas"]["ProviderView"];
             /** @enum {string} */
             kind: "provider";
+        } | {
+            /** @description As it now is. */
+            template: components["schemas"]["TemplateView"];
+            /** @enum {string} */
+            kind: "template";
         };
         /** @description A host that may be reached: a name, `*.name`, or either with a port. */
         HostRule: string;
@@ -1190,6 +2517,17 @@ export interface components {
              */
             pids: number;
         };
+        /** @description One line of what happened to a sandbox. */
+        LogLine: {
+            /**
+             * Format: date-time
+             * @description When.
+             */
+            at: string;
+            /** @description What, as a sentence. */
+            text: string;
+            exec_id?: components["schemas"]["ExecId"] | null;
+        };
         /** @description What the user wrote on a sandbox: at most 64 entries of modest size. */
         Metadata: {
             [key: string]: string;
@@ -1213,6 +2551,43 @@ export interface components {
          * @enum {string}
          */
         NetworkMode: "none" | "allow" | "open";
+        /** @description Asks for a command to be run. */
+        NewExec: {
+            /** @description A line for the shell. Either this or `argv`. */
+            command?: string | null;
+            /** @description A program and its arguments, run as they are. */
+            argv?: string[] | null;
+            /** @description Where; the usual folder of the user when left out. */
+            cwd?: string | null;
+            /** @description Variables on top of the sandbox's. */
+            env?: {
+                [key: string]: string;
+            } | null;
+            /** @description As whom; the usual user of the sandbox when left out. */
+            user?: string | null;
+            /** @description What it finds on its standard input, which then ends. */
+            stdin?: string | null;
+            /** @description Leave its standard input open for `POST …/input`, until `POST …/close_stdin`. */
+            keep_stdin?: boolean | null;
+            /**
+             * Format: int64
+             * @description It is ended after so many seconds: 300 when left out; with `background`, never.
+             */
+            timeout_s?: number | null;
+            /** @description Answer as soon as it runs. */
+            background?: boolean | null;
+            terminal?: components["schemas"]["ExecSize"] | null;
+        };
+        /** @description Asks for copies of a sandbox. */
+        NewFork: {
+            /**
+             * Format: int64
+             * @description How many: 1 to 100, one when left out.
+             */
+            count?: number | null;
+            /** @description Copy the memory of its processes too, where that can be. */
+            memory?: boolean | null;
+        };
         /** @description Asks for a key. */
         NewKey: {
             /** @description What people will call it: 1 to 64 characters. */
@@ -1257,6 +2632,10 @@ export interface components {
             /** @description With mode `allow`: at most 256 hosts that may be reached. */
             allow?: components["schemas"]["HostRule"][];
         };
+        /** @description Asks for a pause. */
+        NewPause: {
+            depth?: components["schemas"]["Depth"] | null;
+        };
         /** @description Asks for a sandbox. Everything has a default. */
         NewSandbox: {
             template?: components["schemas"]["TemplateName"] | null;
@@ -1276,8 +2655,41 @@ export interface components {
             timeout_s?: number | null;
             /** @description Pause it, do not end it, when its lifetime has passed. */
             auto_pause?: boolean | null;
+            /** @description Bring it back by itself when somebody wants something inside while it is paused. */
+            auto_resume?: boolean | null;
+            /**
+             * Format: int64
+             * @description Pause it when nothing was active for so many seconds: no command, no terminal, no traffic on a port.
+             */
+            idle_s?: number | null;
             limits?: components["schemas"]["NewLimits"] | null;
             network?: components["schemas"]["NewNetwork"] | null;
+        };
+        /** @description Asks for a snapshot. */
+        NewSnapshot: {
+            name?: components["schemas"]["TemplateName"] | null;
+            /** @description Keep the memory of its processes too, where that can be. */
+            memory?: boolean | null;
+        };
+        /** @description Asks for a template. */
+        NewTemplate: {
+            /** @description Its name. One of that name is replaced; sandboxes that live on the old one are not disturbed. */
+            name: components["schemas"]["TemplateName"];
+            provider?: components["schemas"]["ProviderName"] | null;
+            /** @description What it is made from. */
+            from: components["schemas"]["From"];
+            /** @description With `debian`: the suite, such as `bookworm`. */
+            suite?: string | null;
+            /** @description With `debian`: packages on top of the smallest system. */
+            packages?: string[];
+            /** @description With `image`: which one. */
+            reference?: string | null;
+            /** @description With `image`: who asks, when the registry wants to know. */
+            username?: string | null;
+            /** @description With `image`: and their password. It is not kept. */
+            password?: string | null;
+            /** @description With `recipe`: its text. A recipe that copies files comes with them, by `PUT …/content`. */
+            recipe?: string | null;
         };
         /** @description Starts a lifetime anew. */
         NewTimeout: {
@@ -1318,6 +2730,88 @@ export interface components {
                 outcome: components["schemas"]["Outcome"];
                 /** @description More, when there is more to say. */
                 detail?: string | null;
+            }[];
+            /** @description Asks for the next page, when there is one. */
+            next?: string | null;
+        };
+        /** @description A page of a list. */
+        Page_ExecView: {
+            /** @description What is on it. */
+            items: {
+                /** @description Its name. */
+                exec_id: components["schemas"]["ExecId"];
+                /** @description Where it runs. */
+                sandbox_id: components["schemas"]["SandboxId"];
+                /** @description What was asked for. */
+                command: string;
+                /** @description As whom, when somebody was named. */
+                user?: string | null;
+                /** @description Where, when a folder was named. */
+                cwd?: string | null;
+                /** @description Whether nobody waits for it. */
+                background: boolean;
+                /** @description Whether it has a terminal. */
+                terminal: boolean;
+                /**
+                 * Format: int32
+                 * @description The number of its process inside.
+                 */
+                pid?: number | null;
+                /** @description How it stands. */
+                status: components["schemas"]["ExecStatus"];
+                /**
+                 * Format: int32
+                 * @description How it ended, as shells count; 124 when its time was up.
+                 */
+                exit_code?: number | null;
+                /** @description Whether it was ended because its time was up. */
+                timed_out: boolean;
+                /** @description How it ended, in a word or two. */
+                note?: string | null;
+                /** @description The key that asked for it. */
+                created_by: components["schemas"]["KeyId"];
+                /**
+                 * Format: date-time
+                 * @description When it was started.
+                 */
+                started_at: string;
+                /**
+                 * Format: date-time
+                 * @description When it ended, or was lost.
+                 */
+                ended_at?: string | null;
+            }[];
+            /** @description Asks for the next page, when there is one. */
+            next?: string | null;
+        };
+        /** @description A page of a list. */
+        Page_FileEntry: {
+            /** @description What is on it. */
+            items: {
+                /** @description Its name. */
+                name: string;
+                /** @description Its whole path. */
+                path: string;
+                /** @description What it is; of a link, what it leads to. */
+                kind: components["schemas"]["FileKind"];
+                /**
+                 * Format: int64
+                 * @description Bytes.
+                 */
+                size: number;
+                /** @description The permission bits, such as `0644`. */
+                mode: string;
+                /** @description Whose it is. */
+                owner: string;
+                /** @description And which group's. */
+                group: string;
+                /**
+                 * Format: date-time
+                 * @description When it last changed.
+                 */
+                modified_at?: string | null;
+                /** @description Where it leads, when it is a link. */
+                symlink_target?: string | null;
             }[];
             /** @description Asks for the next page, when there is one. */
             next?: string | null;
@@ -1367,6 +2861,22 @@ export interface components {
             next?: string | null;
         };
         /** @description A page of a list. */
+        Page_LogLine: {
+            /** @description What is on it. */
+            items: {
+                /**
+                 * Format: date-time
+                 * @description When.
+                 */
+                at: string;
+                /** @description What, as a sentence. */
+                text: string;
+                exec_id?: components["schemas"]["ExecId"] | null;
+            }[];
+            /** @description Asks for the next page, when there is one. */
+            next?: string | null;
+        };
+        /** @description A page of a list. */
         Page_ProviderView: {
             /** @description What is on it. */
             items: {
@@ -1388,11 +2898,179 @@ export interface components {
             /** @description Asks for the next page, when there is one. */
             next?: string | null;
         };
+        /** @description A page of a list. */
+        Page_SandboxView: {
+            /** @description What is on it. */
+            items: {
+                /** @description Its name, for good. */
+                id: components["schemas"]["SandboxId"];
+                /** @description Where it is. */
+                phase: components["schemas"]["Phase"];
+                /** @description Where people want it. */
+                want: components["schemas"]["Want"];
+                /** @description Where it is, in four words known from elsewhere, and `starting`. */
+                status: components["schemas"]["Status"];
+                /** @description Why it is where it is, when that needs a sentence. */
+                note?: string | null;
+                /** @description What it starts from. */
+                template: components["schemas"]["TemplateName"];
+                /** @description Where it lives. */
+                provider: components["schemas"]["ProviderName"];
+                /** @description How strongly it is kept apart. */
+                isolation: components["schemas"]["Isolation"];
+                agent_id?: components["schemas"]["AgentId"] | null;
+                task_id?: components["schemas"]["TaskId"] | null;
+                /** @description The names of its environment variables. Their values are never shown. */
+                env_names: string[];
+                /** @description What the user wrote on it. */
+                metadata: {
+                    [key: string]: string;
+                };
+                /** @description How much it may use. */
+                limits: components["schemas"]["Limits"];
+                /** @description Whom it may talk to. */
+                network: components["schemas"]["Network"];
+                /**
+                 * Format: int64
+                 * @description How long it lives after it was asked for, resumed or extended.
+                 */
+                timeout_s: number;
+                /** @description Whether it is paused, not ended, when its lifetime has passed. */
+                auto_pause: boolean;
+                /** @description The key that asked for it. */
+                created_by: components["schemas"]["KeyId"];
+                /**
+                 * Format: date-time
+                 * @description When it was asked for.
+                 */
+                created_at: string;
+                /**
+                 * Format: date-time
+                 * @description When it last changed.
+                 */
+                updated_at: string;
+                /**
+                 * Format: date-time
+                 * @description When it was first ready.
+                 */
+                ready_at?: string | null;
+                /**
+                 * Format: date-time
+                 * @description When its lifetime has passed; absent once it is over.
+                 */
+                expires_at?: string | null;
+                /** @description Whether it comes back by itself when somebody wants something inside. */
+                auto_resume?: boolean;
+                /**
+                 * Format: int64
+                 * @description It is paused when nothing was active for so many seconds.
+                 */
+                idle_s?: number | null;
+                /**
+                 * Format: date-time
+                 * @description When it counts as idle, if nothing happens until then.
+                 */
+                idle_at?: string | null;
+                paused?: components["schemas"]["PausedView"] | null;
+                ended?: components["schemas"]["EndedView"] | null;
+                /**
+                 * Format: int32
+                 * @description How often the present step has failed so far.
+                 */
+                attempts: number;
+                /**
+                 * Format: date-time
+                 * @description When it is tried again.
+                 */
+                next_attempt_at?: string | null;
+                /**
+                 * Format: int64
+                 * @description Counts its changes: of two views, the one with the higher number is newer.
+                 */
+                revision: number;
+            }[];
+            /** @description Asks for the next page, when there is one. */
+            next?: string | null;
+        };
+        /** @description A page of a list. */
+        Page_TemplateView: {
+            /** @description What is on it. */
+            items: {
+                /** @description Its name. */
+                name: components["schemas"]["TemplateName"];
+                /** @description The provider that has it. */
+                provider: components["schemas"]["ProviderName"];
+                /** @description How far it is. */
+                phase: components["schemas"]["TemplatePhase"];
+                /** @description What it was asked to be made from. Absent for those that the provider brought along. */
+                source?: unknown;
+                /** @description What it was made from, as a sentence. */
+                origin?: string | null;
+                /**
+                 * Format: int64
+                 * @description Bytes of all its layers.
+                 */
+                bytes?: number | null;
+                /**
+                 * Format: int32
+                 * @description How many layers it has.
+                 */
+                layers?: number | null;
+                /** @description Whether the memory of its processes was kept too (snapshots alone). */
+                memory: boolean;
+                /** @description Why it is where it is, when that needs a sentence. */
+                note?: string | null;
+                created_by?: components["schemas"]["KeyId"] | null;
+                /**
+                 * Format: date-time
+                 * @description When it was asked for.
+                 */
+                created_at?: string | null;
+                /**
+                 * Format: date-time
+                 * @description When it last changed.
+                 */
+                updated_at?: string | null;
+                /**
+                 * Format: date-time
+                 * @description When it was ready.
+                 */
+                ready_at?: string | null;
+                /** @description It was removed: this entry is the last of it. */
+                removed?: boolean;
+                /**
+                 * Format: int64
+                 * @description Counts its changes.
+                 */
+                revision: number;
+            }[];
+            /** @description Asks for the next page, when there is one. */
+            next?: string | null;
+        };
+        /** @description How a paused sandbox sleeps. */
+        PausedView: {
+            /** @description How deep it sleeps. */
+            depth: components["schemas"]["Depth"];
+            /** @description How deep people want it to sleep. Where that cannot be had, `depth` stays less. */
+            wanted: components["schemas"]["Depth"];
+        };
         /**
          * @description Where a sandbox is.
          * @enum {string}
          */
         Phase: "requested" | "preparing" | "ready" | "paused" | "closing" | "gone" | "failed";
+        /** @description A piece of output, as an event tells it. */
+        Piece: {
+            /**
+             * Format: int64
+             * @description Where it begins in the transcript.
+             */
+            offset: number;
+            /** @description The piece, when it is UTF-8. */
+            text?: string | null;
+            /** @description The piece in base64, when it is not. */
+            base64?: string | null;
+        };
         /** @description Why a request was not done. */
         Problem: {
             /** @description A stable name of this kind of problem, such as `/problems/not-found`. */
@@ -1451,6 +3129,11 @@ export interface components {
          * @enum {string}
          */
         Role: "admin" | "member" | "agent" | "sandbox";
+        /** @description One sandbox with what only a look at it alone tells. */
+        SandboxDetail: components["schemas"]["SandboxView"] & {
+            /** @description What its provider could not give it on this host, as sentences. */
+            fitness?: string[];
+        };
         /** @description Names a sandbox: twenty characters as E2B has them, safe in host names, paths and branch names. */
         SandboxId: string;
         /** @description A page of sandboxes, with the place in the journal to follow from. */
@@ -1521,6 +3204,19 @@ export interface components {
              * @description When its lifetime has passed; absent once it is over.
              */
             expires_at?: string | null;
+            /** @description Whether it comes back by itself when somebody wants something inside. */
+            auto_resume?: boolean;
+            /**
+             * Format: int64
+             * @description It is paused when nothing was active for so many seconds.
+             */
+            idle_s?: number | null;
+            /**
+             * Format: date-time
+             * @description When it counts as idle, if nothing happens until then.
+             */
+            idle_at?: string | null;
+            paused?: components["schemas"]["PausedView"] | null;
             ended?: components["schemas"]["EndedView"] | null;
             /**
              * Format: int32
@@ -1561,6 +3257,22 @@ export interface components {
             /** @description Who is signed in now. */
             bearer: components["schemas"]["Bearer"];
         };
+        /** @description What a sandbox uses, and what goes on in it. */
+        StatsView: {
+            /** @description Which sandbox. */
+            sandbox_id: components["schemas"]["SandboxId"];
+            /**
+             * Format: date-time
+             * @description When this was measured.
+             */
+            at: string;
+            /** @description What it uses. */
+            usage: components["schemas"]["Usage"];
+            /** @description What it may use. */
+            limits: components["schemas"]["Limits"];
+            /** @description What goes on in it, as far as this server's node has part in it. */
+            activity: components["schemas"]["Activity"];
+        };
         /**
          * @description Where a sandbox is, in words known from elsewhere.
          * @enum {string}
@@ -1573,6 +3285,104 @@ export interface components {
         TaskId: number;
         /** @description Names a template: what a sandbox starts from. */
         TemplateName: string;
+        /**
+         * @description How far a template is.
+         * @enum {string}
+         */
+        TemplatePhase: "requested" | "building" | "ready" | "failed";
+        /** @description A template. */
+        TemplateView: {
+            /** @description Its name. */
+            name: components["schemas"]["TemplateName"];
+            /** @description The provider that has it. */
+            provider: components["schemas"]["ProviderName"];
+            /** @description How far it is. */
+            phase: components["schemas"]["TemplatePhase"];
+            /** @description What it was asked to be made from. Absent for those that the provider brought along. */
+            source?: unknown;
+            /** @description What it was made from, as a sentence. */
+            origin?: string | null;
+            /**
+             * Format: int64
+             * @description Bytes of all its layers.
+             */
+            bytes?: number | null;
+            /**
+             * Format: int32
+             * @description How many layers it has.
+             */
+            layers?: number | null;
+            /** @description Whether the memory of its processes was kept too (snapshots alone). */
+            memory: boolean;
+            /** @description Why it is where it is, when that needs a sentence. */
+            note?: string | null;
+            created_by?: components["schemas"]["KeyId"] | null;
+            /**
+             * Format: date-time
+             * @description When it was asked for.
+             */
+            created_at?: string | null;
+            /**
+             * Format: date-time
+             * @description When it last changed.
+             */
+            updated_at?: string | null;
+            /**
+             * Format: date-time
+             * @description When it was ready.
+             */
+            ready_at?: string | null;
+            /** @description It was removed: this entry is the last of it. */
+            removed?: boolean;
+            /**
+             * Format: int64
+             * @description Counts its changes.
+             */
+            revision: number;
+        };
+        /** @description What a sandbox uses now. What cannot be measured on its host is absent. */
+        Usage: {
+            /**
+             * Format: int64
+             * @description Processor time since it was made, in microseconds.
+             */
+            cpu_us?: number | null;
+            /**
+             * Format: int64
+             * @description Bytes of memory, caches included.
+             */
+            memory_bytes?: number | null;
+            /**
+             * Format: int64
+             * @description Bytes of caches in that memory, which the kernel takes back when it needs them.
+             */
+            cache_bytes?: number | null;
+            /**
+             * Format: int64
+             * @description Bytes it has written to its own layer.
+             */
+            disk_bytes?: number | null;
+            /**
+             * Format: int64
+             * @description Processes and threads.
+             */
+            pids?: number | null;
+            /**
+             * Format: int64
+             * @description Bytes received from outside.
+             */
+            received_bytes?: number | null;
+            /**
+             * Format: int64
+             * @description Bytes sent outside.
+             */
+            sent_bytes?: number | null;
+            /**
+             * Format: int64
+             * @description How often the kernel ended a process of it for want of memory.
+             */
+            out_of_memory?: number | null;
+        };
         /**
          * @description Where people want it to be.
          * @enum {string}

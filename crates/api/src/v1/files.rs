@@ -58,6 +58,7 @@ struct Upload {
     user: Option<String>,
     /// With `tar`: the body is unpacked into the directory `path`, which is made when it is missing.
     #[serde(default)]
+    #[param(inline)]
     extract: Option<Extract>,
 }
 

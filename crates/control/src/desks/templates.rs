@@ -50,7 +50,7 @@ impl TemplatesDesk<'_> {
     pub async fn list(&self, grant: &Grant) -> Result<Vec<TemplateView>, Error> {
         self.house.admit(grant, Action::TemplateRead, Subject::House).await?;
         let mut all = BTreeMap::new();
-        for post in self.house.providers.values() {
+        for post in self.posts() {
             for view in brought_along(post).await {
                 all.entry(view.name.clone()).or_insert(view);
             }
@@ -67,7 +67,7 @@ impl TemplatesDesk<'_> {
         if let Some(row) = self.house.store.templates().find(name).await? {
             return Ok(TemplateView::from(&row));
         }
-        for post in self.house.providers.values() {
+        for post in self.posts() {
             if let Some(view) = brought_along(post).await.into_iter().find(|view| view.name == *name) {
                 return Ok(view);
             }
@@ -210,6 +210,13 @@ impl TemplatesDesk<'_> {
             drop(folder);
         });
         Ok(view)
+    }
+
+    /// The providers, the usual one first: where several have a template of one name, it is that one's that is meant.
+    fn posts(&self) -> impl Iterator<Item = &Arc<Post>> {
+        let usual = &self.house.settings.defaults.provider;
+        let others = self.house.providers.values().filter(move |post| post.name != *usual);
+        self.house.providers.get(usual).into_iter().chain(others)
     }
 
     fn post_for(&self, provider: Option<&ProviderName>) -> Result<&Arc<Post>, Error> {

@@ -7,6 +7,7 @@ use std::{collections::BTreeSet, fs, os::unix::net::UnixListener, path::Path};
 use attempts::{Attempt, attempts};
 use carrel_envd::Start;
 use carrel_model::SandboxId;
+use carrel_sandbox::{Provider, template::Shelves};
 
 use crate::yard::{Ran, Yard};
 
@@ -122,6 +123,34 @@ tell_all([lambda w=w: read(w) for w in ways])
         if let Ok(ran) = yard.start(&id, &start).await {
             assert!(ran.code != 0 && ran.out.is_empty(), "descriptor {number}: {ran:?}");
         }
+    }
+    yard.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_only_root_of_the_host_may_read_stays_closed_where_the_host_is_shown() {
+    use std::os::unix::fs::PermissionsExt;
+    let yard = Yard::open().await;
+    let mut spec = yard.spec().await;
+    // Made once, so that there is a template of the host to begin from.
+    let first = yard.create(&spec).await;
+    yard.local.destroy(&first).await.unwrap();
+    let shown = yard.folder.path().join("shown");
+    fs::create_dir(&shown).unwrap();
+    fs::write(shown.join("open"), "for everybody").unwrap();
+    fs::write(shown.join("closed"), "for root").unwrap();
+    fs::set_permissions(shown.join("closed"), fs::Permissions::from_mode(0o600)).unwrap();
+    let shelves = Shelves::open(yard.folder.path().join("templates")).unwrap();
+    let mut template = shelves.find(&spec.template).unwrap().unwrap();
+    template.name = "shown".parse().unwrap();
+    template.config.host_folders.push(shown.clone());
+    shelves.keep(&template).unwrap();
+    spec.template = template.name;
+    let id = yard.create(&spec).await;
+    for who in ["root", "user"] {
+        let ran = yard.run_as(&id, who, &format!("cd {} && cat open closed", shown.display())).await;
+        assert_eq!((ran.code, ran.out.as_str()), (1, "for everybody"), "{who}: {ran:?}");
+        assert!(ran.err.contains("Permission denied"), "{who}: {ran:?}");
     }
     yard.close().await;
 }

@@ -103,6 +103,34 @@ impl Yard {
         records.filter(|record| record["id"] == id.as_str()).next_back().expect("there is a record of it")
     }
 
+    /// A small sandbox with other limits.
+    pub async fn spec_with(&self, limits: serde_json::Value) -> Spec {
+        let mut spec = self.spec().await;
+        let mut all = serde_json::to_value(spec.limits).unwrap();
+        for (name, value) in limits.as_object().unwrap() {
+            all[name] = value.clone();
+        }
+        spec.limits = serde_json::from_value(all).unwrap();
+        spec
+    }
+
+    /// How often the kernel has held a sandbox back from the processor.
+    pub fn throttled(&self, id: &SandboxId) -> u64 {
+        let name = self.record(id)["name"].as_str().unwrap().to_owned();
+        let stats = cgroups(&self.config.house).into_iter().map(|folder| folder.join(&name).join("cpu.stat"));
+        let stats: Vec<String> = stats.filter_map(|path| std::fs::read_to_string(path).ok()).collect();
+        let lines = stats.iter().flat_map(|text| text.lines());
+        lines.filter_map(|line| line.strip_prefix("nr_throttled ")?.parse::<u64>().ok()).sum()
+    }
+
+    /// The processes of a sandbox, as the host numbers them.
+    pub fn processes(&self, id: &SandboxId) -> Vec<i32> {
+        let name = self.record(id)["name"].as_str().unwrap().to_owned();
+        let lists = cgroups(&self.config.house).into_iter().map(|folder| folder.join(&name).join("cgroup.procs"));
+        let text = lists.filter_map(|path| std::fs::read_to_string(path).ok()).next().unwrap_or_default();
+        text.lines().filter_map(|line| line.parse().ok()).collect()
+    }
+
     /// Kills the first process of a sandbox from outside, as a reboot would.
     pub async fn kill_first(&self, id: &SandboxId) {
         for file in std::fs::read_dir(self.folder.path().join("slots")).unwrap() {
@@ -133,7 +161,7 @@ impl Yard {
         let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
         let here = self.folder.path().to_str().unwrap();
         assert!(!mounts.contains(here), "mounts are left behind");
-        for name in ["slots", "trash", "drafts"] {
+        for name in ["slots", "trash", "drafts", "memory"] {
             let root = self.folder.path().join(name);
             let left: Vec<_> = std::fs::read_dir(root).into_iter().flatten().map(|e| e.unwrap().path()).collect();
             assert_eq!(left, Vec::<PathBuf>::new(), "files are left behind");

@@ -19,7 +19,7 @@ on_both_databases! {
 }
 
 const NEWER: &str = "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
-                     SELECT 9999, 'from the future', success, checksum, 0 FROM _sqlx_migrations";
+                     SELECT 9999, 'from the future', success, checksum, 0 FROM _sqlx_migrations WHERE version = 1";
 
 async fn opening_twice_applies_migrations_once_and_finds_everything(house: House) {
     let applied = "SELECT count(*), CAST(sum(CASE WHEN success THEN 1 ELSE 0 END) AS BIGINT) FROM _sqlx_migrations";
@@ -56,7 +56,7 @@ async fn a_database_of_a_newer_carrel_is_refused(house: House) {
     let error = refusal(&house.options).await;
     assert!(matches!(error, StoreError::Newer { found: 9999, .. }), "{error:?}");
     assert!(error.to_string().contains("newer Carrel"), "{error}");
-    let (applied,): (i64,) = house.numbers("SELECT count(*) FROM _sqlx_migrations").await;
+    let (applied,): (i64,) = house.numbers("SELECT count(*) FROM _sqlx_migrations WHERE version < 9999").await;
     assert_eq!(applied, 2);
 }
 

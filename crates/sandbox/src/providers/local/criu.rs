@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! memory/NAME      the processes of a slot, while they are stored or on their way back
-//! memory/snap-…    the processes of a snapshot, as long as its layer is there
+//! memory/snap-…    the processes of a snapshot, as long as there is a template of it
 //! ```
 //!
 //! Beside the slots, not in them: what a sandbox may write does not bound what it remembers. Nobody but the owner may
@@ -11,6 +11,7 @@
 //! Everything in here blocks, and is called from threads that may.
 
 use std::{
+    collections::HashSet,
     env, fs, io,
     os::unix::fs::{DirBuilderExt, PermissionsExt},
     path::{Path, PathBuf},
@@ -166,16 +167,21 @@ impl Yard {
         }
     }
 
-    /// Removes memories of slots and layers that are gone.
+    /// Lets the memory of a snapshot go, content to find none.
+    pub(crate) fn forget_snapshot(&self, template: &Template) -> io::Result<()> {
+        let Some(layer) = template.layers.last() else { return Ok(()) };
+        self.disk().erase(&self.memory.join(layer.as_str()))
+    }
+
+    /// Removes what no slot and no template remembers. Only while nobody makes any.
     pub(crate) fn sweep_memory(&self) -> io::Result<()> {
-        let records = self.records()?;
+        let mut known: HashSet<String> = self.records()?.into_iter().map(|record| record.name).collect();
+        let templates = self.shelves.templates()?.into_iter().filter(|template| template.memory);
+        known.extend(templates.filter_map(|template| Some(template.layers.last()?.as_str().to_owned())));
         for entry in fs::read_dir(&self.memory)? {
-            let path = entry?.path();
-            let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
-            let is_slots = records.iter().any(|record| record.name == name);
-            let is_layers = name.parse::<LayerId>().is_ok_and(|layer| self.shelves.has(&layer));
-            if !is_slots && !is_layers {
-                self.disk().erase(&path)?;
+            let entry = entry?;
+            if !entry.file_name().to_str().is_some_and(|name| known.contains(name)) {
+                self.disk().erase(&entry.path())?;
             }
         }
         Ok(())

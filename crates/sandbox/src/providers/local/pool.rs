@@ -6,13 +6,13 @@ use std::{
         Arc, Mutex, MutexGuard, Weak,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use carrel_model::sandbox::{Limits, Spec};
 use tokio::sync::Notify;
 
-use super::{Inner, PoolSize, aside, record::Record, slot::{Held, unavailable}};
+use super::{Inner, PoolSize, aside, line, record::Record, slot::{Held, unavailable}};
 use crate::{
     ProviderError,
     template::{LayerId, Template},
@@ -101,6 +101,20 @@ impl Pool {
         slot
     }
 
+    /// Waits for a moment in which nobody waits for a sandbox: live work goes first.
+    async fn quiet(&self) {
+        /// Whoever has just claimed a slot has its first command still to come.
+        const A_MOMENT: Duration = Duration::from_millis(25);
+        loop {
+            let last = self.kinds().values().map(|waiting| waiting.asked).max();
+            let since = last.map_or(A_MOMENT, |last| last.elapsed());
+            if since >= A_MOMENT && self.live.load(Ordering::SeqCst) == 0 {
+                return;
+            }
+            tokio::time::sleep(A_MOMENT.saturating_sub(since).max(Duration::from_millis(5))).await;
+        }
+    }
+
     /// Lets a slot wait; gives it back when nobody waits for its kind any more.
     fn put(&self, kind: &Kind, slot: (Record, Held)) -> Option<(Record, Held)> {
         let mut kinds = self.kinds();
@@ -175,6 +189,18 @@ impl Inner {
         self.make_slot(template, limits, true).await
     }
 
+    /// Asks its envd something, so that it has come up before anybody needs it.
+    async fn warm(&self, (record, held): &(Record, Held)) {
+        let Ok(network) = held.network.try_clone() else { return };
+        let dial: Arc<dyn carrel_envd::Dial> = match self.yard.socket_path(record) {
+            Some(path) => Arc::new(line::Neighbour(path)),
+            None => Arc::new(line::Caller { visitor: self.visitor.clone(), network: Arc::new(network) }),
+        };
+        let envd = carrel_envd::Envd::new(dial, None);
+        let _ = envd.health().await;
+        envd.hang_up();
+    }
+
     async fn make_slot(
         self: &Arc<Self>,
         template: Template,
@@ -204,10 +230,11 @@ async fn refill(inner: Weak<Inner>) {
             return;
         }
         metrics::gauge!("carrel_pool_waiting").set(here.pool.waiting() as f64);
-        let busy = here.pool.live.load(Ordering::SeqCst) > 0;
-        match if busy { Next::Rest } else { here.pool.next() } {
+        here.pool.quiet().await;
+        match here.pool.next() {
             Next::Make(kind, template, limits) => match here.make_slot(*template, limits, false).await {
                 Ok(slot) => {
+                    here.warm(&slot).await;
                     if let Some((record, _)) = here.pool.put(&kind, slot) {
                         let _ = here.end_slot(record).await;
                     }

@@ -42,7 +42,12 @@ impl Templating for Local {
 
     async fn forget(&self, name: &TemplateName) -> Result<(), ProviderError> {
         let trouble = |error: std::io::Error| unavailable("forget the template", &error);
+        let known = self.inner.yard.shelves.find(name).map_err(trouble)?;
         self.inner.yard.shelves.forget(name).map_err(trouble)?;
+        if let Some(template) = known.filter(|template| template.memory) {
+            let inner = Arc::clone(&self.inner);
+            aside(move || inner.yard.forget_snapshot(&template)).await.map_err(trouble)?;
+        }
         self.inner.collect_layers().await
     }
 }
@@ -102,8 +107,7 @@ impl Inner {
         let inner = Arc::clone(self);
         let collected = aside(move || {
             let in_use = inner.yard.layers_in_use()?;
-            inner.yard.shelves.collect(&in_use)?;
-            inner.yard.sweep_memory()
+            inner.yard.shelves.collect(&in_use).map(drop)
         });
         collected.await.map_err(|error| unavailable("carry out old layers", &error))
     }

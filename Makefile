@@ -33,6 +33,7 @@ $(PAGE): $(PAGE_SOURCES)
 .PHONY: test
 test: setup-test web ## runs every test: Rust on SQLite and PostgreSQL, the page, the browser
 	scripts/with-postgres cargo $(if $(NEXTEST),nextest run,test) --workspace
+	cargo $(if $(NEXTEST),nextest run,test) --package carrel-envd --features daemon
 	cd web && npm test --silent
 	cargo build
 	cd web && CARREL_BIN="$(TARGET)/debug/carrel" npm run --silent e2e
@@ -41,6 +42,7 @@ test: setup-test web ## runs every test: Rust on SQLite and PostgreSQL, the page
 check: setup-check web ## looks at format, lints, licences, dependencies, the page and the API's description
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
+	cargo clippy --package carrel-envd --all-targets --features daemon -- -D warnings
 	scripts/check-dependencies
 	cd web && npm run --silent check
 	scripts/check-openapi

@@ -29,3 +29,4 @@ pub use jail::{Jail, Launched, Mapping, Mishap};
 pub use launcher::{Launcher, run as run_launcher};
 pub use process::{Living, page_out};
 pub use restore::Memory;
+pub use rootfs::mapped_root;

@@ -6,7 +6,7 @@
 use std::{
     io,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use rustix::{
@@ -27,7 +27,8 @@ pub(crate) fn assemble(jail: &Jail, users: &OwnedFd) -> Result<Vec<OwnedFd>, Mis
     let Mapping::Range(base) = jail.mapping else {
         return Err(Mishap { step: "map users".into(), why: "this root is for a range of users".into() });
     };
-    let mut mounts = vec![overlay(jail, users, base).map_err(Mishap::at("mount the root"))?];
+    let root = mapped_root(&jail.layers, &jail.upper, &jail.work, users, base);
+    let mut mounts = vec![root.map_err(Mishap::at("mount the root"))?];
     let shown = |path: &Path| -> io::Result<OwnedFd> {
         let mount = clone_tree(path)?;
         // Their owners are not mapped: what they show is nobody's inside, so that root inside reads there what
@@ -42,15 +43,23 @@ pub(crate) fn assemble(jail: &Jail, users: &OwnedFd) -> Result<Vec<OwnedFd>, Mis
     Ok(mounts)
 }
 
-fn overlay(jail: &Jail, users: &OwnedFd, base: u32) -> io::Result<OwnedFd> {
+/// An overlay of layers, lowest first, and an upper, detached. Their owners on disk are mapped into the users of a
+/// namespace, the first of which is `base` on the host.
+pub fn mapped_root(
+    layers: &[PathBuf],
+    upper: &Path,
+    work: &Path,
+    users: &OwnedFd,
+    base: u32,
+) -> io::Result<OwnedFd> {
     let mapped = |path: &Path, attributes| -> io::Result<OwnedFd> {
         let mount = clone_tree(path)?;
         sys::mount_setattr(&mount, attributes, Some(users))?;
         Ok(mount)
     };
     // The topmost layer first, as the overlay wants them.
-    let lowers = jail.layers.iter().rev().map(|layer| mapped(layer, RDONLY)).collect::<io::Result<Vec<_>>>()?;
-    let folder = jail.upper.parent().filter(|parent| Some(*parent) == jail.work.parent());
+    let lowers = layers.iter().rev().map(|layer| mapped(layer, RDONLY)).collect::<io::Result<Vec<_>>>()?;
+    let folder = upper.parent().filter(|parent| Some(*parent) == work.parent());
     let folder = folder.ok_or_else(|| io::Error::other("upper and work do not lie side by side"))?;
     // Upper and work must be on one mount.
     let writable = mapped(folder, 0)?;
@@ -59,7 +68,7 @@ fn overlay(jail: &Jail, users: &OwnedFd, base: u32) -> io::Result<OwnedFd> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(rustix::fs::openat(&writable, name, flags, Mode::empty())?)
     };
-    let (upper, work) = (beneath(&jail.upper)?, beneath(&jail.work)?);
+    let (upper, work) = (beneath(upper)?, beneath(work)?);
     sys::as_owner(base, || {
         let overlay = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
         fsconfig_set_string(&overlay, "source", "carrel")?;

@@ -18,6 +18,7 @@ mod paths;
 mod process;
 mod reaper;
 mod serve;
+mod shield;
 mod timer;
 mod users;
 
@@ -40,7 +41,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
 }
 
 fn run(args: Args) -> std::io::Result<()> {
-    shield()?;
+    shield::raise()?;
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
     if rustix::process::getpid().is_init() {
         // A session of its own, so that the tree can be dumped. It may have one already.
@@ -63,20 +64,6 @@ fn run(args: Args) -> std::io::Result<()> {
         reaper.until_told_to_end().await;
         Ok(())
     })
-}
-
-/// It holds the token: nobody inside, root neither, may look into its memory or take its descriptors.
-///
-/// A capability that it has and nobody who is started after it can have keeps everybody out, and lets it be dumped time and
-/// again. Where the host gave it none, it is not dumpable at all.
-fn shield() -> std::io::Result<()> {
-    use rustix::thread::{CapabilitySet, capabilities, remove_capability_from_bounding_set};
-    let badge = CapabilitySet::WAKE_ALARM;
-    let has_it = capabilities(None).is_ok_and(|sets| sets.permitted.contains(badge));
-    if has_it && remove_capability_from_bounding_set(badge).is_ok() {
-        return Ok(());
-    }
-    Ok(rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)?)
 }
 
 fn complain(message: &str) -> ExitCode {

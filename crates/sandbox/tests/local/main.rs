@@ -5,6 +5,8 @@ mod abuse;
 mod contract;
 mod desk;
 mod intruder;
+mod kills;
 mod lives;
+mod network;
 mod stored;
 mod yard;

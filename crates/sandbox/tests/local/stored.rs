@@ -155,11 +155,65 @@ async fn a_hundred_megabytes_come_back_as_they_were() {
 async fn what_cannot_be_stored_keeps_its_files_and_says_why() {
     let yard = yard(DiskChoice::Folder).await;
     let id = yard.create(&yard.spec().await).await;
-    let watcher = "echo work > /home/user/work; exec 3</home/user/work; mv /home/user/work /home/user/other; ln /home/user/other /home/user/third; rm /home/user/other; echo ready; read x";
-    let mut events = begin(&yard, &id, "odd", watcher).await;
+    // A file that was renamed away while it was open, and has another name now, is more than CRIU can find again.
+    let odd = "echo work > work; exec 3<work; ln work other; rm work; echo ready; read line";
+    let mut events = begin(&yard, &id, "odd", odd).await;
     assert_eq!(line(&mut events).await, "ready");
-    let d = yard.local.pause(&id, Depth::Stored).await;
-    panic!("{d:?} {}", yard.record(&id)["unfit"]);
+    assert_eq!(yard.local.pause(&id, Depth::Stored).await, Ok(Depth::Files));
+    let unfit = yard.record(&id)["unfit"].to_string();
+    assert!(unfit.contains("its memory could not be stored: CRIU refused: ") && unfit.contains("/home/user/work"), "{unfit}");
+    assert_eq!(yard.local.resume(&id).await, Ok(Depth::Files));
+    assert_eq!(yard.run(&id, "cat /home/user/other").await.out, "work\n");
+    yard.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_memory_that_was_damaged_leaves_the_files() {
+    let yard = yard(DiskChoice::Folder).await;
+    let id = yard.create(&yard.spec().await).await;
+    yard.run(&id, "echo work > /work").await;
+    assert_eq!(yard.local.pause(&id, Depth::Stored).await, Ok(Depth::Stored));
+    let memory = yard.folder.path().join("memory").join(yard.record(&id)["name"].as_str().unwrap());
+    std::fs::write(memory.join("core-1.img"), "nonsense").unwrap();
+    assert_eq!(yard.local.resume(&id).await, Ok(Depth::Files));
+    let unfit = yard.record(&id)["unfit"].to_string();
+    assert!(unfit.contains("its memory did not come back"), "{unfit}");
+    assert_eq!(yard.run(&id, "cat /work").await.out, "work\n");
+    assert!(!memory.exists(), "it is of no use any more");
+    yard.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_ended_while_it_woke_one_finds_it_awake() {
+    let mut yard = yard(DiskChoice::Folder).await;
+    let id = yard.create(&yard.spec().await).await;
+    begin(&yard, &id, "counter", COUNTER).await;
+    assert_eq!(ask(&yard, &id, "counter").await, "1");
+    assert_eq!(yard.local.pause(&id, Depth::Stored).await, Ok(Depth::Stored));
+    let asleep = yard.record(&id);
+    assert_eq!(yard.local.resume(&id).await, Ok(Depth::Stored));
+    assert_eq!(ask(&yard, &id, "counter").await, "2");
+    // As if the record of its waking had not been written, though it was awake.
+    let (name, first) = (asleep["name"].as_str().unwrap(), yard.record(&id)["first"].to_string());
+    std::fs::write(yard.folder.path().join(format!("slots/{name}.json")), asleep.to_string()).unwrap();
+    let memory = yard.folder.path().join("memory").join(name);
+    std::fs::create_dir_all(&memory).unwrap();
+    std::fs::write(memory.join("restored.json"), first).unwrap();
+    yard.reopen().await;
+    assert_eq!(yard.local.inspect(&id).await, Ok(Sighting::Running));
+    assert_eq!(ask(&yard, &id, "counter").await, "3", "it is the same that ran all the time");
+    assert!(!memory.exists());
+    yard.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_destroyed_in_its_sleep_leaves_nothing() {
+    let yard = yard(DiskChoice::Folder).await;
+    let id = yard.create(&yard.spec().await).await;
+    assert_eq!(yard.local.pause(&id, Depth::Stored).await, Ok(Depth::Stored));
+    yard.local.destroy(&id).await.unwrap();
+    assert_eq!(yard.local.inspect(&id).await, Ok(Sighting::Missing));
+    yard.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -170,9 +170,9 @@ impl Yard {
 }
 
 /// Ends what a test that failed would leave running.
-struct Broom {
-    folder: PathBuf,
-    house: String,
+pub struct Broom {
+    pub folder: PathBuf,
+    pub house: String,
 }
 
 impl Drop for Broom {
@@ -195,6 +195,7 @@ impl Drop for Broom {
                 }
             }
         }
+        let _ = rustix::mount::unmount(self.folder.join("disk"), rustix::mount::UnmountFlags::DETACH);
     }
 }
 

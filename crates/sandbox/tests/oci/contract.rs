@@ -23,8 +23,17 @@ impl Reopen for Again {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn it_keeps_every_promise_with_gvisor() {
+    keeps_every_promise_with("runsc").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_keeps_every_promise_with_runc() {
+    keeps_every_promise_with("runc").await;
+}
+
+async fn keeps_every_promise_with(runtime: &str) {
     let folder = tempfile::tempdir().unwrap();
-    let again = Again(config(folder.path(), find("runsc")));
+    let again = Again(config(folder.path(), find(runtime)));
     assert_eq!(broken_promises(&again).await, Vec::<String>::new());
     again.0.clone().build().await.unwrap().close().await;
     assert_nothing_is_left(folder.path(), &again.0.house);

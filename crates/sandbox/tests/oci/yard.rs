@@ -16,9 +16,32 @@ use carrel_sandbox::{
 use futures::StreamExt;
 
 pub struct Yard {
+    // Goes before the folder, when a test fails.
+    pub leash: Leash,
     pub folder: tempfile::TempDir,
     pub oci: Oci,
     pub config: Config,
+}
+
+/// Ends what a test that failed leaves running in its folder.
+pub struct Leash(PathBuf);
+
+impl Drop for Leash {
+    fn drop(&mut self) {
+        for pid in processes_of(&self.0) {
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+        }
+    }
+}
+
+/// The processes that name a folder on their command line: both of a gVisor sandbox do.
+fn processes_of(folder: &Path) -> Vec<rustix::process::Pid> {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let named = processes.filter(|process| {
+        let command = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&command).contains(folder.to_str().unwrap())
+    });
+    named.filter_map(|process| process.file_name().to_str()?.parse().ok().and_then(rustix::process::Pid::from_raw)).collect()
 }
 
 /// What a command left.
@@ -35,7 +58,7 @@ impl Yard {
         let folder = tempfile::tempdir().unwrap();
         let config = config(folder.path(), find("runsc"));
         let oci = config.clone().build().await.unwrap();
-        Yard { folder, oci, config }
+        Yard { leash: Leash(folder.path().to_owned()), folder, oci, config }
     }
 
     /// As after a restart of the server.
@@ -118,11 +141,9 @@ pub fn assert_nothing_is_left(folder: &Path, house: &str) {
     assert_eq!(cgroups(house), Vec::<PathBuf>::new(), "cgroups are left behind");
     let here = folder.to_str().unwrap();
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
-    assert!(!mounts.contains(here), "mounts are left behind");
-    for process in std::fs::read_dir("/proc").unwrap().flatten() {
-        let command = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
-        assert!(!String::from_utf8_lossy(&command).contains(here), "a process is left behind: {process:?}");
-    }
+    assert!(!mounts.contains(here) && !mounts.contains(house), "mounts are left behind");
+    assert!(!Path::new("/run/carrel").join(format!("{house}-oci")).exists(), "a stage is left behind");
+    assert_eq!(processes_of(folder), [], "processes are left behind");
     for name in ["slots", "trash", "templates/drafts"] {
         let entries = std::fs::read_dir(folder.join(name)).into_iter().flatten();
         let left: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use super::super::{
     body::{Answer, Refusal, status},
     serve::Asked,
+    shield,
 };
 
 /// How long envd is deaf after a night began, when the host does not say.
@@ -63,6 +64,7 @@ pub(in crate::daemon) async fn init(mut asked: Asked) -> Result<Answer, Refusal>
 pub(in crate::daemon) async fn hibernate(asked: Asked) -> Result<Answer, Refusal> {
     let hold = asked.parameter("hold_ms").and_then(|hold| hold.parse().ok()).map_or(HOLD, Duration::from_millis);
     asked.caller.lines.hibernate(asked.caller.id, hold).await;
+    shield::let_it_be_dumped();
     let mut answer = status(StatusCode::NO_CONTENT);
     answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     Ok(answer)

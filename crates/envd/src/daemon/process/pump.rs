@@ -39,6 +39,9 @@ const FRAME: usize = 32 << 10;
 const TERMINAL_FRAME: usize = 16 << 10;
 /// How much is still taken from the pipes of a process that was killed.
 const LAST_WORDS: usize = 1 << 20;
+/// How long a terminal may be silent after its process has ended. Linux hangs it up at once; other kernels (gVisor's)
+/// leave it open for ever, and nobody can write to it any more.
+const SILENCE: Duration = Duration::from_millis(200);
 
 /// What a listener hears.
 #[derive(Debug, Clone)]
@@ -131,7 +134,7 @@ pub(super) fn begin(
     reader.started_it = true;
     let limit = timeout.map(Timer::after).transpose().map_err(broken)?;
     guest.processes.add(&process);
-    let pump = Pump { guest: guest.clone(), process, outputs, readers: vec![reader], attached, limit };
+    let pump = Pump { guest: guest.clone(), process, outputs, readers: vec![reader], attached, limit, silence: None };
     tokio::spawn(pump.run(ended));
     Ok(hearing)
 }
@@ -143,6 +146,7 @@ struct Pump {
     readers: Vec<Reader>,
     attached: mpsc::UnboundedReceiver<Reader>,
     limit: Option<Timer>,
+    silence: Option<Timer>,
 }
 
 struct Outputs {
@@ -155,6 +159,8 @@ enum Ready {
     Output,
     Ended(Option<WaitStatus>),
     TimeIsOver,
+    /// The terminal of a process that has ended says nothing more.
+    Silence,
 }
 
 impl Pump {
@@ -168,6 +174,7 @@ impl Pump {
                     continue;
                 }
                 () = rings(&self.limit) => Ready::TimeIsOver,
+                () = rings(&self.silence) => Ready::Silence,
                 result = &mut ended, if status.is_none() => Ready::Ended(result.ok()),
                 () = self.outputs.ready(&mut self.readers), if self.outputs.are_open() => Ready::Output,
             };
@@ -175,6 +182,9 @@ impl Pump {
                 Ready::Output => {
                     if let Some(data) = self.outputs.read() {
                         self.tell(data);
+                    }
+                    if let Some(silence) = &self.silence {
+                        let _ = silence.again(SILENCE);
                     }
                 }
                 Ready::Ended(how) => {
@@ -185,6 +195,13 @@ impl Pump {
                     if self.process.signalled.load(Ordering::Relaxed) {
                         self.last_words().await;
                     }
+                    if self.outputs.terminal.is_some() {
+                        self.silence = Timer::after(SILENCE).ok();
+                    }
+                }
+                Ready::Silence => {
+                    self.silence = None;
+                    self.last_words().await;
                 }
                 Ready::TimeIsOver => {
                     self.limit = None;

@@ -65,8 +65,8 @@ pub(crate) struct Bundle<'a> {
     pub(crate) run: &'a Path,
     /// The cgroups it is put into, for runtimes that insist.
     pub(crate) cgroup: String,
-    /// The first of its users on the host, where they are not the host's own.
-    pub(crate) base: Option<u32>,
+    /// The first of its users on the host.
+    pub(crate) base: u32,
     /// No file inside grows larger.
     pub(crate) largest_file: u64,
 }
@@ -129,8 +129,14 @@ impl Bundle<'_> {
     }
 
     fn linux(&self) -> Value {
-        let mut namespaces = vec!["pid", "mount", "ipc", "uts", "network"];
-        let mut linux = json!({"maskedPaths": MASKED, "readonlyPaths": READ_ONLY});
+        let mut namespaces = vec!["pid", "mount", "ipc", "uts", "network", "user"];
+        let range = json!([{"containerID": 0, "hostID": self.base, "size": carrel_linux::Mapping::WIDTH}]);
+        let mut linux = json!({
+            "maskedPaths": MASKED,
+            "readonlyPaths": READ_ONLY,
+            "uidMappings": range,
+            "gidMappings": range,
+        });
         if self.kind != Kind::Runsc {
             namespaces.push("cgroup");
             linux["cgroupsPath"] = json!(self.cgroup);
@@ -144,12 +150,6 @@ impl Bundle<'_> {
                      "args": [{"index": 0, "value": 40, "op": "SCMP_CMP_EQ"}]},
                 ],
             });
-        }
-        if let Some(base) = self.base {
-            namespaces.push("user");
-            let range = json!([{"containerID": 0, "hostID": base, "size": carrel_linux::Mapping::WIDTH}]);
-            linux["uidMappings"] = range.clone();
-            linux["gidMappings"] = range;
         }
         linux["namespaces"] = namespaces.into_iter().map(|kind| json!({"type": kind})).collect();
         linux

@@ -4,7 +4,6 @@
 //! slots/NAME.json     this record; written before anything of the slot exists, removed after everything is gone
 //! slots/NAME/upper    what was changed inside
 //! slots/NAME/work     the overlay's own
-//! slots/NAME/root     where the overlay is mounted while the runtime starts, and at no other time
 //! slots/NAME/bundle   what the runtime is told
 //! slots/NAME/state    what the runtime remembers
 //! slots/NAME/run      the sockets between inside and outside
@@ -42,6 +41,8 @@ pub(crate) struct Record {
     pub(crate) asleep: Option<Depth>,
     /// Whether its envd was told who it is, and its start command ran.
     pub(crate) ready: bool,
+    /// The first of its users on the host.
+    pub(crate) base: u32,
     pub(crate) template: TemplateName,
     /// Lowest first.
     pub(crate) layers: Vec<LayerId>,

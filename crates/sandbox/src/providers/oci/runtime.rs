@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// gVisor: a second kernel in user space. Its own process is nobody on the host, in namespaces and filters of its
-    /// own; a helper with few rights opens files for it.
+    /// own; a helper opens files for it, as root of the sandbox's own range of users.
     Runsc,
     /// Namespaces on the host's kernel, with a range of users of its own.
     Runc,

@@ -8,10 +8,11 @@ use std::{
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::{Command, Stdio},
+    sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
-use carrel_linux::{Bounds, Cgroup, Hierarchies, Living};
+use carrel_linux::{Bounds, Cgroup, Hierarchies, Living, Mapping};
 use carrel_model::{
     SandboxId,
     sandbox::{Limits, Network},
@@ -20,7 +21,7 @@ use carrel_model::{
 use super::{
     bundle::Bundle,
     record::Record,
-    root,
+    root::{self, Props, Stage},
     runtime::{Runtime, Task},
 };
 use crate::{
@@ -33,6 +34,10 @@ use crate::{
 pub(crate) const KERNEL_PATIENCE: Duration = Duration::from_secs(20);
 /// The port of the loopback inside that leads to the host.
 pub(crate) const GATEWAY_PORT: u16 = 49_980;
+/// The first user of the host that sandboxes may be: above those of the local provider.
+const FIRST_BASE: u32 = 0xe000_0000;
+/// How many ranges there are.
+const RANGES: u32 = 0x1000;
 
 /// Makes slots, and knows where they lie.
 pub(crate) struct Yard {
@@ -43,6 +48,7 @@ pub(crate) struct Yard {
     slots: PathBuf,
     trash: PathBuf,
     guest: PathBuf,
+    bases: Mutex<HashSet<u32>>,
 }
 
 impl Yard {
@@ -62,11 +68,14 @@ impl Yard {
             house,
             slots,
             trash,
+            bases: Mutex::default(),
         })
     }
 
     pub(crate) fn records(&self) -> io::Result<Vec<Record>> {
-        Record::all(&self.slots)
+        let records = Record::all(&self.slots)?;
+        self.bases().extend(records.iter().map(|record| record.base));
+        Ok(records)
     }
 
     pub(crate) fn keep(&self, record: &Record) -> io::Result<()> {
@@ -114,6 +123,7 @@ impl Yard {
             first: None,
             asleep: None,
             ready: false,
+            base: self.take_base(),
             template: template.name.clone(),
             layers: template.layers.clone(),
             config: template.config.clone(),
@@ -163,26 +173,34 @@ impl Yard {
         let folder = self.folder(record);
         let most = record.limits.disk_mb.get() << 20;
         self.disk.make(&folder, most)?;
-        for name in ["upper", "work", "root", "bundle", "state", "run"] {
+        for name in ["upper", "work", "bundle", "state", "run"] {
             fs::create_dir_all(folder.join(name))?;
         }
         fs::set_permissions(folder.join("run"), fs::Permissions::from_mode(0o700))?;
+        std::os::unix::fs::chown(folder.join("run"), Some(record.base), Some(record.base))?;
         let cgroup = self.cgroup(record);
         let limits = &record.limits;
         let asked = Bounds { cpus: limits.cpus.get(), memory: limits.memory_mb.get() << 20, pids: limits.pids.get() };
         cgroup.make(&runtime.kind.bounds(asked))?;
         let layers: Vec<PathBuf> = record.layers.iter().map(|layer| self.layer(layer)).collect();
-        let root = folder.join("root");
-        // Taken down again when the runtime has its own.
-        let _mounted = root::put_up(&layers, &folder.join("upper"), &folder.join("work"), &root)?;
-        let bundle = Bundle {
-            kind: runtime.kind,
-            root: &root,
-            host_folders: &record.config.host_folders,
+        let props = Props {
+            layers: &layers,
+            upper: &folder.join("upper"),
+            work: &folder.join("work"),
             guest: &record.guest,
             run: &folder.join("run"),
+            base: record.base,
+        };
+        // Taken down again when the runtime has its own.
+        let stage = Stage::put_up(&self.house, &record.name, &props)?;
+        let bundle = Bundle {
+            kind: runtime.kind,
+            root: &stage.root(),
+            host_folders: &record.config.host_folders,
+            guest: &stage.guest(),
+            run: &stage.run(),
             cgroup: format!("/carrel/{}/{}", self.house, record.name),
-            base: None,
+            base: record.base,
             largest_file: most,
         };
         fs::write(folder.join("bundle/config.json"), serde_json::to_vec(&bundle.config())?)?;
@@ -222,8 +240,9 @@ impl Yard {
         }
         cgroup.kill(KERNEL_PATIENCE)?;
         cgroup.remove(KERNEL_PATIENCE)?;
+        self.remove_foreign_cgroups(Some(&record.name));
         let folder = self.folder(record);
-        root::take_down(&folder.join("root"))?;
+        root::take_down(&self.house, &record.name)?;
         for name in ["state", "run"] {
             remove(&folder.join(name))?;
         }
@@ -237,7 +256,9 @@ impl Yard {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        record.forget(&self.slots)
+        record.forget(&self.slots)?;
+        self.bases().remove(&record.base);
+        Ok(())
     }
 
     /// Makes everything that was written inside safe on disk.
@@ -292,10 +313,38 @@ impl Yard {
     pub(crate) fn close(&self) -> io::Result<()> {
         self.empty_trash()?;
         if self.records()?.is_empty() {
+            self.remove_foreign_cgroups(None);
             self.hierarchies.close();
             self.disk.close();
+            root::close(&self.house);
         }
         Ok(())
+    }
+
+    /// Removes the cgroups that a runtime made beside ours, in hierarchies that we do not use: those of one slot, or the
+    /// folders of the house.
+    fn remove_foreign_cgroups(&self, name: Option<&str>) {
+        for hierarchy in fs::read_dir("/sys/fs/cgroup").into_iter().flatten().flatten() {
+            let ours = hierarchy.path().join("carrel");
+            match name {
+                Some(name) => drop(fs::remove_dir(ours.join(&self.house).join(name))),
+                None => drop((fs::remove_dir(ours.join(&self.house)), fs::remove_dir(ours))),
+            }
+        }
+    }
+
+    fn take_base(&self) -> u32 {
+        let mut bases = self.bases();
+        loop {
+            let base = FIRST_BASE + (u32::from_le_bytes(random()) % RANGES) * Mapping::WIDTH;
+            if bases.insert(base) {
+                return base;
+            }
+        }
+    }
+
+    fn bases(&self) -> MutexGuard<'_, HashSet<u32>> {
+        self.bases.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

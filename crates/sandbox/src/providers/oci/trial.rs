@@ -1,7 +1,8 @@
 //! The trial: which runtime works here is found out by using it, once for each server.
 //!
 //! A runtime that is installed may still not run (a kernel that refuses, a machine without virtualization), so a whole
-//! sandbox is made, asked whether it lives, and ended.
+//! sandbox is made, asked whether it lives, and ended. A runtime that works but lacks what common programs need is offered
+//! with a warning.
 
 use std::{
     collections::BTreeMap,
@@ -9,11 +10,13 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use carrel_envd::{Envd, Event, Start};
 use carrel_model::sandbox::{Isolation, Limits, Network, Spec};
+use futures::StreamExt;
 
 use super::{
     HOST, Inner, aside,
-    desk::Desk,
+    desk::{Desk, silent},
     runtime::{Kind, Runtime},
     slot::unavailable,
 };
@@ -28,8 +31,11 @@ pub(crate) struct Trial {
     pub(crate) missing: Vec<String>,
 }
 
+/// A runtime that works, and what it lacks.
+type Worked = (Runtime, Vec<String>);
+
 /// The runtimes that have worked in this process, with how. What worked once need not be tried again.
-static WORKED: Mutex<BTreeMap<PathBuf, Runtime>> = Mutex::new(BTreeMap::new());
+static WORKED: Mutex<BTreeMap<PathBuf, Worked>> = Mutex::new(BTreeMap::new());
 
 impl Inner {
     /// The runtime that sandboxes are made with.
@@ -64,8 +70,9 @@ impl Inner {
         let mut works = None;
         for runtime in found {
             match self.try_out(&runtime).await {
-                Ok(runtime) => {
+                Ok((runtime, lacks)) => {
                     works = Some(runtime);
+                    missing.extend(lacks);
                     break;
                 }
                 Err(error) => missing.push(format!("{} does not work here: {error}", runtime.program.display())),
@@ -75,7 +82,7 @@ impl Inner {
     }
 
     /// Makes a sandbox with a runtime in each of its ways until one lives.
-    async fn try_out(self: &Arc<Self>, runtime: &Runtime) -> Result<Runtime, ProviderError> {
+    async fn try_out(self: &Arc<Self>, runtime: &Runtime) -> Result<Worked, ProviderError> {
         if let Some(known) = worked().get(&runtime.program) {
             return Ok(known.clone());
         }
@@ -83,9 +90,10 @@ impl Inner {
         for platform in runtime.kind.platforms() {
             let runtime = Runtime { platform: *platform, ..runtime.clone() };
             match self.try_once(&runtime).await {
-                Ok(()) => {
-                    worked().insert(runtime.program.clone(), runtime.clone());
-                    return Ok(runtime);
+                Ok(lacks) => {
+                    let worked_now = (runtime, lacks);
+                    worked().insert(worked_now.0.program.clone(), worked_now.clone());
+                    return Ok(worked_now);
                 }
                 Err(error) => last = error,
             }
@@ -93,21 +101,25 @@ impl Inner {
         Err(last)
     }
 
-    async fn try_once(self: &Arc<Self>, runtime: &Runtime) -> Result<(), ProviderError> {
+    /// Makes a sandbox and says what it lacks.
+    async fn try_once(self: &Arc<Self>, runtime: &Runtime) -> Result<Vec<String>, ProviderError> {
         let template = self.find_template(&HOST.parse().expect("a good name")).await?;
         let limits = serde_json::json!({"cpus": 1, "memory_mb": 128, "disk_mb": 64, "pids": 64});
         let limits: Limits = serde_json::from_value(limits).expect("in range");
-        let (inner, runtime) = (Arc::clone(self), runtime.clone());
+        let (inner, tried) = (Arc::clone(self), runtime.clone());
         let (record, launched) = aside(move || {
             let mut record = inner.yard.plan(None, &template, limits, Network::default(), BTreeMap::new())?;
-            let launched = inner.yard.launch(&mut record, &runtime);
+            let launched = inner.yard.launch(&mut record, &tried);
             Ok((record, launched))
         })
         .await
         .map_err(|error| unavailable("try it", &error))?;
         let desk = Desk::of(record.clone());
         let lives = match launched {
-            Ok(()) => self.await_envd(&desk).await.map(drop),
+            Ok(()) => match self.await_envd(&desk).await {
+                Ok(envd) => lacks(&envd, runtime).await,
+                Err(error) => Err(error),
+            },
             Err(error) => Err(ProviderError::Unavailable { why: error.to_string() }),
         };
         self.end_slot(record).await?;
@@ -115,7 +127,23 @@ impl Inner {
     }
 }
 
-fn worked() -> std::sync::MutexGuard<'static, BTreeMap<PathBuf, Runtime>> {
+/// What programs of this host miss in it. An older gVisor does not know how `ls` and `stat` of today ask.
+async fn lacks(envd: &Envd, runtime: &Runtime) -> Result<Vec<String>, ProviderError> {
+    let args = vec!["/".into()];
+    let look = Start { program: "/usr/bin/stat".into(), args, user: Some("root".into()), ..Start::default() };
+    let mut events = envd.start(&look).await.map_err(silent)?;
+    while let Some(event) = events.next().await {
+        if let Event::Ended(ended) = event.map_err(silent)?
+            && ended.exit_code != 0
+        {
+            let program = runtime.program.display();
+            return Ok(vec![format!("`ls -l` and `stat` fail in {program}, which is older than they are; install a newer one")]);
+        }
+    }
+    Ok(Vec::new())
+}
+
+fn worked() -> std::sync::MutexGuard<'static, BTreeMap<PathBuf, Worked>> {
     WORKED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

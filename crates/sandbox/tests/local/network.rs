@@ -1,0 +1,210 @@
+//! Whom a sandbox reaches, and whom it never does: asked from inside, by every spelling that is known.
+
+use std::{
+    fs,
+    net::{IpAddr, TcpListener},
+    process::Command,
+};
+
+use carrel_model::{
+    SandboxId,
+    sandbox::{HostRule, Network, NetworkMode},
+};
+
+use crate::yard::{Ran, Yard};
+
+/// Asks the gateway for lines (`CONNECT`) and prints for each target what it answered: the status and its sentence.
+const ASK: &str = r#"
+import socket, sys
+def ask(target):
+    line = socket.create_connection(('127.0.0.1', 49980))
+    line.sendall(f'CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n\r\n'.encode())
+    head, _, body = b'', b'', b''
+    while b'\r\n\r\n' not in head:
+        piece = line.recv(4096)
+        if not piece:
+            break
+        head += piece
+    head, _, body = head.partition(b'\r\n\r\n')
+    if b' 200 ' not in head.splitlines()[0] + b' ':
+        length = [int(h.split(b':')[1]) for h in head.splitlines() if h.lower().startswith(b'content-length')]
+        while length and len(body) < length[0]:
+            body += line.recv(4096)
+    print(target, head.split(b' ')[1].decode(), body.decode().strip(), sep='\t')
+for target in sys.argv[1:]:
+    ask(target)
+"#;
+
+fn python(script: &str, args: &[String]) -> String {
+    let args: Vec<String> = args.iter().map(|arg| format!("'{arg}'")).collect();
+    format!("/usr/bin/python3 - {} <<'ASK'\n{script}\nASK", args.join(" "))
+}
+
+async fn create(yard: &Yard, mode: NetworkMode, allow: &[&str]) -> SandboxId {
+    let mut spec = yard.spec().await;
+    let allow = allow.iter().map(|rule| HostRule::try_from((*rule).to_owned()).unwrap()).collect();
+    spec.network = Network { mode, allow };
+    yard.create(&spec).await
+}
+
+/// What the gateway answers to each target: status and sentence.
+async fn ask(yard: &Yard, id: &SandboxId, targets: &[String]) -> Vec<(String, u16, String)> {
+    let ran = yard.run_as(id, "user", &python(ASK, targets)).await;
+    let answers: Vec<_> = ran.out.lines().map(|line| line.split('\t').collect::<Vec<_>>()).collect();
+    assert_eq!(answers.len(), targets.len(), "{ran:?}");
+    answers.iter().map(|line| (line[0].to_owned(), line[1].parse().unwrap(), line[2].to_owned())).collect()
+}
+
+/// Tries to call directly, and prints what the kernel said.
+async fn call(yard: &Yard, id: &SandboxId, host: &str, port: u16) -> Ran {
+    let script = format!(
+        "import socket, errno\ntry:\n  socket.create_connection(({host:?}, {port}), timeout=20)\n  print('ok')\nexcept OSError as e:\n  print(errno.errorcode.get(e.errno, type(e).__name__))"
+    );
+    yard.run(id, &python(&script, &[])).await
+}
+
+/// The addresses of this machine that are not the loopback.
+fn own_addresses() -> Vec<IpAddr> {
+    let told = Command::new("hostname").arg("-I").output().expect("`hostname` is there");
+    String::from_utf8(told.stdout).unwrap().split_whitespace().map(|address| address.parse().unwrap()).collect()
+}
+
+/// A host outside that this machine is set up to reach, as its package manager knows it: its name and a path.
+fn mirror() -> (String, String) {
+    let mut texts = vec![fs::read_to_string("/etc/apt/sources.list").unwrap_or_default()];
+    for entry in fs::read_dir("/etc/apt/sources.list.d").into_iter().flatten().flatten() {
+        texts.push(fs::read_to_string(entry.path()).unwrap_or_default());
+    }
+    let words = texts.iter().flat_map(|text| text.lines()).filter(|line| !line.trim_start().starts_with('#'));
+    let found = words.flat_map(str::split_whitespace).find_map(|word| word.strip_prefix("http://"));
+    let place = found.expect("this test reaches outside by the mirror that apt is set up with, and finds none");
+    let (host, path) = place.split_once('/').unwrap_or((place, ""));
+    (host.to_owned(), format!("/{}/", path.trim_matches('/')))
+}
+
+/// Fetches by an ordinary client, which finds the proxy in its environment.
+fn fetch(host: &str, port: u16, path: &str) -> String {
+    let script = format!(
+        r"
+import urllib.request, urllib.error
+try:
+    print(urllib.request.urlopen('http://{host}:{port}{path}', timeout=60).status)
+except urllib.error.HTTPError as error:
+    print(error.code, error.read().decode().strip())
+"
+    );
+    python(&script, &[])
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_network_nobody_is_reached_and_the_gateway_says_why() {
+    let yard = Yard::open().await;
+    let id = create(&yard, NetworkMode::None, &[]).await;
+    for address in ["192.0.2.1", "198.51.100.1", "10.0.0.1", "8.8.8.8"] {
+        assert_eq!(call(&yard, &id, address, 80).await.out, "ENETUNREACH\n", "{address}");
+    }
+    let (host, path) = mirror();
+    for (target, status, sentence) in ask(&yard, &id, &[format!("{host}:80"), "127.0.0.1:80".into()]).await {
+        assert_eq!(status, 403, "{target}");
+        assert!(sentence.contains("this sandbox has no network"), "{target}: {sentence}");
+    }
+    // Whoever names the gateway all the same is told the same.
+    let ran = yard.run(&id, &format!("http_proxy=$CARREL_GATEWAY {}", fetch(&host, 80, &path))).await;
+    assert!(ran.out.starts_with("403 this sandbox has no network"), "{ran:?}");
+    yard.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_host_is_never_reached_however_it_is_spelled() {
+    let yard = Yard::open().await;
+    let service = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = service.local_addr().unwrap().port();
+    // The same port on every address of the host, so that no spelling misses.
+    let wide = TcpListener::bind(("::1", port)).ok();
+    let own = own_addresses();
+    let others: Vec<TcpListener> = own.iter().filter_map(|address| TcpListener::bind((*address, port)).ok()).collect();
+    assert_eq!(others.len(), own.len(), "the test listens on every address");
+    let mut spellings: Vec<String> = [
+        "127.0.0.1", "localhost", "LOCALHOST.", "[::1]", "0.0.0.0", "[::]", "0", "127.1", "2130706433", "0x7f000001",
+        "017700000001", "0177.0.0.1", "127.9.9.9", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::127.0.0.1]",
+        "[64:ff9b::7f00:1]", "[2002:7f00:1::]", "169.254.169.254", "[::ffff:169.254.169.254]", "[fd00:ec2::254]",
+        "100.100.100.200", "255.255.255.255", "224.0.0.1", "[fe80::1]",
+    ]
+    .map(str::to_owned)
+    .into();
+    spellings.extend(own.iter().map(|address| if address.is_ipv6() { format!("[{address}]") } else { address.to_string() }));
+    // Every name that this machine itself gives to the loopback.
+    let hosts = fs::read_to_string("/etc/hosts").unwrap();
+    let names = hosts.lines().filter(|line| line.starts_with("127.") || line.starts_with("::1"));
+    spellings.extend(names.flat_map(|line| line.split_whitespace().skip(1)).map(str::to_owned));
+    let targets: Vec<String> = spellings.iter().map(|host| format!("{host}:{port}")).collect();
+
+    // Not even when somebody writes it on the list.
+    let open = create(&yard, NetworkMode::Open, &[]).await;
+    let listed = create(&yard, NetworkMode::Allow, &["localhost", "127.0.0.1", "0.0.0.0", "169.254.169.254", "2130706433"]).await;
+    let none = create(&yard, NetworkMode::None, &[]).await;
+    for id in [&open, &listed, &none] {
+        for (target, status, sentence) in ask(&yard, id, &targets).await {
+            // What is no address and no name of anything is told so; a wrong request is told so.
+            assert!(matches!(status, 400 | 403 | 502), "{target}: {status} {sentence}");
+        }
+        assert_eq!(call(&yard, id, "127.0.0.1", port).await.out, "ECONNREFUSED\n");
+        for address in &own {
+            assert_eq!(call(&yard, id, &address.to_string(), port).await.out, "ENETUNREACH\n");
+        }
+    }
+    let plain = yard.run(&open, &fetch("localhost.", port, "/")).await;
+    assert!(plain.out.starts_with("403 ") && plain.out.contains("the host itself"), "{plain:?}");
+    for listener in [&service].into_iter().chain(&wide).chain(&others) {
+        listener.set_nonblocking(true).unwrap();
+        let seen = listener.accept().map(|(_, from)| from);
+        assert!(seen.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock), "{seen:?}");
+    }
+    yard.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_is_kept_to_the_port() {
+    let yard = Yard::open().await;
+    let (host, path) = mirror();
+    let id = create(&yard, NetworkMode::Allow, &[&host]).await;
+    let ran = yard.run_as(&id, "user", &fetch(&host, 80, &path)).await;
+    assert_eq!(ran.out, "200\n", "{ran:?}");
+    let other = ask(&yard, &id, &["unlisted.example:80".into(), format!("x.{host}:80"), "203.0.113.9:80".into()]).await;
+    for (target, status, sentence) in other {
+        assert_eq!(status, 403, "{target}");
+        assert!(sentence.contains("is not on the list"), "{target}: {sentence}");
+    }
+    let id = create(&yard, NetworkMode::Allow, &[&format!("{host}:443")]).await;
+    let ran = yard.run_as(&id, "user", &fetch(&host, 80, &path)).await;
+    assert!(ran.out.starts_with("403 ") && ran.out.contains("is not on the list"), "{ran:?}");
+    yard.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_open_network_reaches_the_public_and_not_the_private() {
+    let yard = Yard::open().await;
+    let (host, path) = mirror();
+    let id = create(&yard, NetworkMode::Open, &[]).await;
+    let ran = yard.run_as(&id, "user", &fetch(&host, 80, &path)).await;
+    assert_eq!(ran.out, "200\n", "{ran:?}");
+    let private = ["10.0.0.1:80", "192.168.1.1:80", "172.16.0.1:80", "100.64.0.1:80", "[fd00::1]:80"].map(str::to_owned);
+    for (target, status, sentence) in ask(&yard, &id, &private).await {
+        assert_eq!(status, 403, "{target}");
+        assert!(sentence.contains("private network"), "{target}: {sentence}");
+    }
+    yard.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn neighbours_do_not_reach_each_others_ports() {
+    let yard = Yard::open().await;
+    let (one, two) = (create(&yard, NetworkMode::Open, &[]).await, create(&yard, NetworkMode::Open, &[]).await);
+    let serve = "/usr/bin/python3 -m http.server 8123 --bind 0.0.0.0 >/dev/null 2>&1 &";
+    yard.run(&one, serve).await;
+    while call(&yard, &one, "127.0.0.1", 8123).await.out != "ok\n" {}
+    assert_eq!(call(&yard, &two, "127.0.0.1", 8123).await.out, "ECONNREFUSED\n");
+    let (_, status, _) = ask(&yard, &two, &["127.0.0.1:8123".into()]).await.remove(0);
+    assert_eq!(status, 403);
+    yard.close().await;
+}

@@ -36,7 +36,7 @@ export class Server {
     const child = spawn(binary, ['serve', '--listen', listen, '--data', this.#data], {
       stdio: ['ignore', 'pipe', 'pipe'],
       // The page is the same for every provider; these tests need one that nothing can hold up.
-      env: { ...withoutCarrel(process.env), CARREL_SANDBOXES_PROVIDER: 'fake' },
+      env: { ...withoutCarrel(process.env), CARREL_SANDBOXES_PROVIDER: 'fake', CARREL_OCI_RUNTIME: 'none' },
     })
     this.#child = child
     let complaint = ''

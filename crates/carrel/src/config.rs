@@ -29,6 +29,7 @@ pub(crate) struct Config {
     pub(crate) retention: Remember,
     pub(crate) limits: Limits,
     pub(crate) local: Local,
+    pub(crate) oci: Oci,
     pub(crate) fake: Fake,
     pub(crate) log: Log,
 }
@@ -125,6 +126,13 @@ section!(
         disk: String = "auto".into(),
         /// How large an image may grow, in GiB; half of what is free when zero.
         disk_gb: Whole<0, 1_048_576> = whole(0),
+    }
+);
+section!(
+    /// Sandboxes in a container runtime of this machine: gVisor, for code from strangers.
+    Oci {
+        /// `auto` takes the best one that is installed and works; `none` goes without; or the path of one.
+        runtime: String = "auto".into(),
     }
 );
 section!(

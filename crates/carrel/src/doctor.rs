@@ -78,15 +78,26 @@ pub(crate) async fn doctor(data: &DataDir, args: &FileArgs, common: &Common) -> 
         .collect();
     match limits.is_empty() {
         true => find("cgroups", State::Good, controllers.join(", "), None),
-        false => find("cgroups", State::Missing, format!("no {}", limits.join(", no ")), Some("mount cgroup2 with these controllers")),
+        false => find(
+            "cgroups",
+            State::Missing,
+            format!("no {}", limits.join(", no ")),
+            Some("mount cgroup2 with these controllers"),
+        ),
     }
     for (program, what, hint) in [
         ("mkfs.btrfs", "quick copies of sandboxes and disk limits by the filesystem", "apt-get install btrfs-progs"),
-        ("criu", "pausing with memory to disk (4.1 or newer)", "scripts/install-criu, or apt-get install criu on Debian 13"),
+        (
+            "criu",
+            "pausing with memory to disk (4.1 or newer)",
+            "scripts/install-criu, or apt-get install criu on Debian 13",
+        ),
         ("runsc", "isolation gvisor", "apt-get install runsc"),
         ("mmdebstrap", "the template debian", "apt-get install mmdebstrap"),
     ] {
-        match in_path(program) {
+        // `scripts/install-criu` lays its own beside the system.
+        let cached = std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache/carrel/criu/criu"));
+        match in_path(program) || (program == "criu" && cached.is_some_and(|place| place.is_file())) {
             true => find(program, State::Good, format!("for {what}"), None),
             false => find(program, State::Missing, format!("not found; it is for {what}"), Some(hint)),
         }
@@ -157,7 +168,7 @@ fn version(program: &str, flag: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-fn in_path(name: &str) -> bool {
+pub(crate) fn in_path(name: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let usual = ["/usr/sbin", "/sbin"].map(Into::into);
     std::env::split_paths(&path).chain(usual).any(|folder| folder.join(name).is_file())

@@ -6,7 +6,7 @@ use carrel_control::{Control, KeysDesk, Settings};
 use carrel_model::ProviderName;
 use carrel_sandbox::{
     Provider, Reach,
-    providers::{fake, local},
+    providers::{fake, local, oci},
 };
 use carrel_store::{Database, Options, Store};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
@@ -44,7 +44,7 @@ pub(crate) async fn serve(data: DataDir, args: ServeArgs) -> Result<(), Failure>
     let metrics = record_numbers()?;
     let (listener, address) = listen(&config.server.listen).await?;
     let opening = say::progress("opening the house");
-    let (store, control, local) = tokio::select! {
+    let (store, control, engines) = tokio::select! {
         opened = open_house(&data, &config) => opened?,
         () = ends.first() => return Ok(()),
     };
@@ -83,17 +83,15 @@ pub(crate) async fn serve(data: DataDir, args: ServeArgs) -> Result<(), Failure>
     if tokio::time::timeout(patience, control.close()).await.is_err() {
         tracing::warn!("some steps did not end in {patience:?}; the next start takes them up");
     }
-    if let Some(local) = local {
-        local.close().await;
-    }
+    engines.close().await;
     store.close().await;
     Ok(())
 }
 
-async fn open_house(data: &DataDir, config: &Config) -> Result<(Store, Control, Option<local::Local>), Failure> {
-    if !["local", "fake"].contains(&config.sandboxes.provider.as_str()) {
+async fn open_house(data: &DataDir, config: &Config) -> Result<(Store, Control, Engines), Failure> {
+    if !["local", "oci", "fake"].contains(&config.sandboxes.provider.as_str()) {
         let sentence = format!("there is no provider `{}`", config.sandboxes.provider);
-        let hint = "sandboxes.provider: this build has `local` and `fake`";
+        let hint = "sandboxes.provider: this build has `local`, `oci` and `fake`";
         return Err(Failure::new(sentence).hint(hint).exit(Exit::Usage));
     }
     let database = match config.database.url.as_str() {
@@ -129,15 +127,61 @@ async fn open_house(data: &DataDir, config: &Config) -> Result<(Store, Control, 
             None
         }
     };
+    let oci = match &local {
+        Some(local) => open_oci(data, config, local).await?,
+        None => None,
+    };
+    providers.extend(oci.iter().map(|oci| (name("oci"), Arc::new(oci.clone()) as Arc<dyn Provider>)));
     let control = Control::open(store.clone(), providers, settings).await?;
-    Ok((store, control, local))
+    Ok((store, control, Engines { local, oci }))
+}
+
+/// The providers that have something to put away at the end.
+struct Engines {
+    local: Option<local::Local>,
+    oci: Option<oci::Oci>,
+}
+
+impl Engines {
+    async fn close(self) {
+        if let Some(oci) = self.oci {
+            oci.close().await;
+        }
+        if let Some(local) = self.local {
+            local.close().await;
+        }
+    }
+}
+
+/// A container runtime, when there is one and nobody said otherwise. It shares the templates of the local provider.
+async fn open_oci(data: &DataDir, config: &Config, local: &local::Local) -> Result<Option<oci::Oci>, Failure> {
+    let runtime = match config.oci.runtime.as_str() {
+        "none" => return Ok(None),
+        // Without root there is nothing to be had, and without gVisor nothing that the local provider has not.
+        "auto" if !rustix::process::geteuid().is_root() || !crate::doctor::in_path("runsc") => return Ok(None),
+        "auto" => None,
+        path => Some(PathBuf::from(path)),
+    };
+    let settings = oci::Config {
+        folder: data.path().join("oci"),
+        house: format!("{}-oci", data.node()?),
+        runtime,
+        shelves: local.shelves(),
+        disk: local::DiskChoice::Folder,
+    };
+    let opened = settings.build().await;
+    opened.map(Some).map_err(|error| {
+        Failure::new(format!("the container runtime's sandboxes cannot be opened: {error}"))
+            .hint("`CARREL_OCI_RUNTIME=none` goes without")
+    })
 }
 
 async fn open_local(data: &DataDir, config: &Config) -> Result<local::Local, Failure> {
     let disk = match (config.local.disk.as_str(), config.local.disk_gb.get()) {
-        ("auto", _) => local::DiskChoice::Auto,
+        ("auto", 0) => local::DiskChoice::Auto,
         ("folder", _) => local::DiskChoice::Folder,
-        ("image", size) => local::DiskChoice::Image((size > 0).then_some(size << 30)),
+        // Whoever says how large an image may be wants one.
+        ("auto" | "image", size) => local::DiskChoice::Image((size > 0).then_some(size << 30)),
         (other, _) => {
             let sentence = format!("local.disk: `{other}` is not a kind of disk");
             return Err(Failure::new(sentence).hint("write `auto`, `folder` or `image`").exit(Exit::Usage));

@@ -79,8 +79,9 @@ impl Control {
             (name.clone(), Arc::new(Post::new(name, provider, &settings.patience)))
         };
         let providers: Registry = providers.into_iter().map(post).collect();
-        for post in providers.values() {
-            post.probe().await;
+        // The others are looked at by the first sweep: one that takes its time holds up nobody's start.
+        if let Some(usual) = providers.get(&settings.defaults.provider) {
+            usual.probe().await;
         }
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
         let house = Arc::new(House {

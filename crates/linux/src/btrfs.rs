@@ -86,7 +86,8 @@ pub fn count(root: &Path) -> io::Result<()> {
 /// Sets how many bytes a subvolume may hold beyond what it was copied from.
 pub fn limit(place: &Path, most: u64) -> io::Result<()> {
     const MOST_REFERENCED: u64 = 1;
-    let ask = QuotaLimit { group: 0, flags: MOST_REFERENCED, most_referenced: most, most_exclusive: 0, reserved: [0; 2] };
+    let ask =
+        QuotaLimit { group: 0, flags: MOST_REFERENCED, most_referenced: most, most_exclusive: 0, reserved: [0; 2] };
     call(&File::open(place)?, reads(43, size_of::<QuotaLimit>()), &ask)
 }
 

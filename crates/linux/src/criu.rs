@@ -89,7 +89,8 @@ pub fn dump(
     let mut held = Some(held);
     let errand = Errand::Dump { first: first.pid };
     // On disk they are known by their places inside.
-    let places = ["/run/carrel", "/dev"].into_iter().map(Into::into).chain(host_folders.iter().map(|f| f.to_string_lossy()));
+    let places =
+        ["/run/carrel", "/dev"].into_iter().map(Into::into).chain(host_folders.iter().map(|f| f.to_string_lossy()));
     let externals: Vec<External> = places.map(|place| (place.clone().into(), place.into())).collect();
     run(Command::new(criu), &errand, images, &externals, |step, _| match (step, held.take()) {
         ("post-dump", Some(held)) => held(),

@@ -18,7 +18,9 @@ pub struct Finding {
 /// What is missing for a full jail, each a sentence with what would give it. Empty when nothing is.
 pub fn missing() -> Vec<String> {
     let lacking = survey().into_iter().filter(|finding| !finding.there);
-    lacking.map(|finding| format!("{}: {}; {}", finding.what, finding.detail, finding.hint.unwrap_or_default())).collect()
+    lacking
+        .map(|finding| format!("{}: {}; {}", finding.what, finding.detail, finding.hint.unwrap_or_default()))
+        .collect()
 }
 
 /// Everything a full jail wants, and whether it is there. Cgroups are looked at where they are used.
@@ -29,7 +31,8 @@ pub fn survey() -> Vec<Finding> {
     let has = |name: &str| filesystems.lines().any(|line| line.split_whitespace().last() == Some(name));
     let most = fs::read_to_string("/proc/sys/user/max_user_namespaces").unwrap_or_default();
     // Some distributions have a switch of their own for plain users.
-    let barred = ["/proc/sys/kernel/unprivileged_userns_clone", "/proc/sys/kernel/apparmor_restrict_unprivileged_userns"];
+    let barred =
+        ["/proc/sys/kernel/unprivileged_userns_clone", "/proc/sys/kernel/apparmor_restrict_unprivileged_userns"];
     let barred = !root
         && (fs::read_to_string(barred[0]).is_ok_and(|text| text.trim() == "0")
             || fs::read_to_string(barred[1]).is_ok_and(|text| text.trim() == "1"));
@@ -39,8 +42,13 @@ pub fn survey() -> Vec<Finding> {
         found(
             "user",
             root,
-            if root { "root: every sandbox has users of its own" } else { "not root: a sandbox has one user, and few limits" },
-            (!root).then_some("run `carrel serve` as root for limits, a range of users per sandbox and idmapped layers"),
+            if root {
+                "root: every sandbox has users of its own"
+            } else {
+                "not root: a sandbox has one user, and few limits"
+            },
+            (!root)
+                .then_some("run `carrel serve` as root for limits, a range of users per sandbox and idmapped layers"),
         ),
         found(
             "namespaces",
@@ -74,7 +82,9 @@ pub fn controllers() -> Vec<String> {
             Some("cgroup2") => {
                 found.push("freeze (v2)".to_owned());
                 let listed = fs::read_to_string(format!("{place}/cgroup.controllers")).unwrap_or_default();
-                found.extend(listed.split_whitespace().filter(|name| USED.contains(name)).map(|name| format!("{name} (v2)")));
+                found.extend(
+                    listed.split_whitespace().filter(|name| USED.contains(name)).map(|name| format!("{name} (v2)")),
+                );
             }
             Some("cgroup") => {
                 let options = after.rsplit(' ').next().unwrap_or_default();

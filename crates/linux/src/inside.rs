@@ -59,17 +59,7 @@ pub(crate) const CAPABILITIES: u64 = {
     const NET_BIND_SERVICE: u64 = 1 << 10;
     const SYS_CHROOT: u64 = 1 << 18;
     const SETFCAP: u64 = 1 << 31;
-    CHOWN
-        | DAC_OVERRIDE
-        | FOWNER
-        | FSETID
-        | KILL
-        | SETGID
-        | SETUID
-        | SETPCAP
-        | NET_BIND_SERVICE
-        | SYS_CHROOT
-        | SETFCAP
+    CHOWN | DAC_OVERRIDE | FOWNER | FSETID | KILL | SETGID | SETUID | SETPCAP | NET_BIND_SERVICE | SYS_CHROOT | SETFCAP
 };
 
 /// One more for the first program alone, which gives it away for everybody after it. It allows nothing in a jail
@@ -143,9 +133,7 @@ fn settle(jail: &Jail, wire: &OwnedFd) -> Result<std::convert::Infallible, Misha
     let null = openat2(CWD, "/dev/null", OFlags::RDWR, Mode::empty(), ResolveFlags::NO_SYMLINKS);
     let null = null.map_err(|error| Mishap::at("open /dev/null")(error.into()))?;
     // Moved out of the way first: any of them may have one of the numbers that are about to be taken.
-    let away = |fd: &dyn AsRawFd| -> io::Result<OwnedFd> {
-        sys::duplicate_above(fd.as_raw_fd(), 64)
-    };
+    let away = |fd: &dyn AsRawFd| -> io::Result<OwnedFd> { sys::duplicate_above(fd.as_raw_fd(), 64) };
     let listener = away(&listener).map_err(Mishap::at("keep the socket"))?;
     let null = away(&null).map_err(Mishap::at("keep /dev/null"))?;
     let report = away(wire).map_err(Mishap::at("keep the wire"))?;

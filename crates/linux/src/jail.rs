@@ -1,9 +1,6 @@
 //! What a jail is to be, and what came of it.
 
-use std::{
-    os::fd::OwnedFd,
-    path::PathBuf,
-};
+use std::{os::fd::OwnedFd, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 

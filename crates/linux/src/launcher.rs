@@ -136,9 +136,7 @@ fn hear(wire: &OwnedFd) -> io::Result<Option<Result<Launched, Mishap>>> {
     };
     let mut fds = fds.into_iter();
     match (fds.next(), fds.next()) {
-        (Some(pidfd), Some(network)) => {
-            Ok(Some(Ok(Launched { first, pidfd, network, gateway: fds.next(), unfit })))
-        }
+        (Some(pidfd), Some(network)) => Ok(Some(Ok(Launched { first, pidfd, network, gateway: fds.next(), unfit }))),
         _ => Err(io::Error::other("the launcher did not hand the process over")),
     }
 }

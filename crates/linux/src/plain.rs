@@ -4,11 +4,7 @@
 //! sees the host's files as that user, binds what it needs itself. Layers belong to the user on disk; there is one user
 //! inside, root, who is that user outside.
 
-use std::{
-    io,
-    os::fd::OwnedFd,
-    path::Path,
-};
+use std::{io, os::fd::OwnedFd, path::Path};
 
 use rustix::{
     fs::{CWD, Mode, OFlags},

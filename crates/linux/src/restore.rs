@@ -155,7 +155,11 @@ fn settle(pid: i32) -> io::Result<()> {
         };
         std::process::exit(if set().is_ok() { 0 } else { 1 });
     };
-    if sys::exited_well(&pidfd)? { Ok(()) } else { Err(io::Error::other("the settings of its namespaces were refused")) }
+    if sys::exited_well(&pidfd)? {
+        Ok(())
+    } else {
+        Err(io::Error::other("the settings of its namespaces were refused"))
+    }
 }
 
 /// Everything that came back must be as confined as it was when it was made.

@@ -12,8 +12,8 @@ use std::{
 use rustix::{
     fs::{CWD, Mode, OFlags},
     mount::{
-        FsMountFlags, FsOpenFlags, MountAttrFlags, OpenTreeFlags, fsconfig_create, fsconfig_set_fd,
-        fsconfig_set_flag, fsconfig_set_string, fsmount, fsopen, open_tree,
+        FsMountFlags, FsOpenFlags, MountAttrFlags, OpenTreeFlags, fsconfig_create, fsconfig_set_fd, fsconfig_set_flag,
+        fsconfig_set_string, fsmount, fsopen, open_tree,
     },
 };
 
@@ -45,13 +45,7 @@ pub(crate) fn assemble(jail: &Jail, users: &OwnedFd) -> Result<Vec<OwnedFd>, Mis
 
 /// An overlay of layers, lowest first, and an upper, detached. Their owners on disk are mapped into the users of a
 /// namespace, the first of which is `base` on the host.
-pub fn mapped_root(
-    layers: &[PathBuf],
-    upper: &Path,
-    work: &Path,
-    users: &OwnedFd,
-    base: u32,
-) -> io::Result<OwnedFd> {
+pub fn mapped_root(layers: &[PathBuf], upper: &Path, work: &Path, users: &OwnedFd, base: u32) -> io::Result<OwnedFd> {
     let mapped = |path: &Path, attributes| -> io::Result<OwnedFd> {
         let mount = clone_tree(path)?;
         sys::mount_setattr(&mount, attributes, Some(users))?;

@@ -269,7 +269,11 @@ pub(crate) fn new_cgroup_namespace() -> io::Result<()> {
 pub(crate) fn enter_namespace(namespace: impl AsFd, kind: i32) -> io::Result<()> {
     // SAFETY: takes a descriptor that lives until the call returns; with a single thread nobody else relies on the
     // former namespace.
-    if unsafe { libc::setns(namespace.as_fd().as_raw_fd(), kind) } == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    if unsafe { libc::setns(namespace.as_fd().as_raw_fd(), kind) } == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
 }
 
 /// Waits for a child and says whether it ended with zero.

@@ -63,7 +63,10 @@ pub async fn broken_promises(provider: &impl Reopen) -> Vec<String> {
             promise("what is resumed is running", third.inspect(&id).await == Ok(Sighting::Running));
             promise("resume may be repeated", pausing.resume(&id).await.is_ok());
             let stranger = SandboxId::from_random(*b"contract, three.");
-            promise("a stranger cannot be paused", pausing.pause(&stranger, Depth::Frozen).await == Err(ProviderError::Lost));
+            promise(
+                "a stranger cannot be paused",
+                pausing.pause(&stranger, Depth::Frozen).await == Err(ProviderError::Lost),
+            );
             promise("a stranger cannot be resumed", pausing.resume(&stranger).await == Err(ProviderError::Lost));
         }
     }

@@ -2,7 +2,10 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a panic is the verdict of a test")]
 
 use async_trait::async_trait;
-use carrel_model::{SandboxId, sandbox::{Spec, Usage}};
+use carrel_model::{
+    SandboxId,
+    sandbox::{Spec, Usage},
+};
 use carrel_sandbox::{
     Endpoint, Fitness, Pausing, Provider, ProviderError, Reach, Sighting,
     contract::broken_promises,

@@ -38,7 +38,10 @@ impl Server {
             binary,
             data: data.to_owned(),
             args,
-            env: vec![("CARREL_SANDBOXES_PROVIDER".into(), "fake".into())],
+            env: vec![
+                ("CARREL_SANDBOXES_PROVIDER".into(), "fake".into()),
+                ("CARREL_OCI_RUNTIME".into(), "none".into()),
+            ],
             user: None,
         }
     }

@@ -104,7 +104,8 @@ impl Desk {
         assert_eq!(cgroups(node.trim()), Vec::<PathBuf>::new(), "cgroups are left behind");
         let local = self.data.path().join("local");
         for name in ["slots", "trash", "drafts"] {
-            let left: Vec<_> = std::fs::read_dir(local.join(name)).unwrap().map(|entry| entry.unwrap().path()).collect();
+            let left: Vec<_> =
+                std::fs::read_dir(local.join(name)).unwrap().map(|entry| entry.unwrap().path()).collect();
             assert_eq!(left, Vec::<PathBuf>::new(), "files are left behind");
         }
         let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();

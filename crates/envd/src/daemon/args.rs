@@ -40,8 +40,7 @@ pub(super) enum Asked {
 }
 
 pub(super) const EXEC_WITH_TERMINAL: &str = "exec-with-terminal";
-const USAGE: &str =
-    "usage: envd --listen fd:0|unix:PATH|abstract:NAME|tcp:ADDRESS [--listen …] [--forward ADDRESS=PATH] \
+const USAGE: &str = "usage: envd --listen fd:0|unix:PATH|abstract:NAME|tcp:ADDRESS [--listen …] [--forward ADDRESS=PATH] \
      [--host-only] [--subreaper]";
 
 pub(super) fn understand(arguments: Vec<OsString>) -> Result<Asked, String> {
@@ -111,7 +110,15 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_is_answered_with_the_usage() {
-        for line in ["", "--listen", "--listen fd:3", "--listen udp:1", "--listen tcp:nowhere", "--forward 127.0.0.1:1", "--what"] {
+        for line in [
+            "",
+            "--listen",
+            "--listen fd:3",
+            "--listen udp:1",
+            "--listen tcp:nowhere",
+            "--forward 127.0.0.1:1",
+            "--what",
+        ] {
             assert_eq!(understood(line), Err(USAGE.to_owned()));
         }
     }

@@ -8,9 +8,7 @@ use std::io;
 
 use rustix::{
     process::{DumpableBehavior, set_dumpable_behavior},
-    thread::{
-        CapabilitySet, capabilities, capability_is_in_bounding_set, remove_capability_from_bounding_set,
-    },
+    thread::{CapabilitySet, capabilities, capability_is_in_bounding_set, remove_capability_from_bounding_set},
 };
 
 /// It wakes the machine from sleep, which is nobody's right inside.

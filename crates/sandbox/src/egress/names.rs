@@ -8,10 +8,7 @@ use std::{
     collections::HashMap,
     io,
     net::Ipv4Addr,
-    sync::{
-        Arc,
-        atomic::Ordering,
-    },
+    sync::{Arc, atomic::Ordering},
 };
 
 use async_trait::async_trait;
@@ -65,7 +62,13 @@ pub async fn answer(ear: impl Ear, policy: Arc<Policy>, traffic: Arc<Traffic>) {
             for port in ports {
                 // One that somebody inside has taken is left to it.
                 if let Ok(listener) = ear.calls(address, port).await {
-                    listening.spawn(pass_on(listener, question.name.clone(), port, Arc::clone(&policy), Arc::clone(&traffic)));
+                    listening.spawn(pass_on(
+                        listener,
+                        question.name.clone(),
+                        port,
+                        Arc::clone(&policy),
+                        Arc::clone(&traffic),
+                    ));
                 }
             }
             known.insert(question.name.clone(), address);
@@ -174,7 +177,8 @@ mod tests {
 
     #[test]
     fn a_question_is_answered_with_itself_and_an_address() {
-        let packet = [&[0xab, 0xcd, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0][..], b"\x07example\x03ORG\x00\x00\x01\x00\x01"].concat();
+        let packet =
+            [&[0xab, 0xcd, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0][..], b"\x07example\x03ORG\x00\x00\x01\x00\x01"].concat();
         let question = Question::read(&packet).expect("a question");
         assert_eq!((question.name.as_str(), question.kind), ("example.org", 1));
         let answer = question.answer(Verdict::At(Ipv4Addr::new(127, 77, 0, 1)));

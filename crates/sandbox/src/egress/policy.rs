@@ -33,7 +33,8 @@ impl Policy {
     /// The ports on which a name may be called without a proxy; none when it may not be asked for.
     pub fn ports(&self, host: &str) -> Vec<u16> {
         let named = self.network.allow.iter().filter_map(|rule| rule.as_str().rsplit_once(':')?.1.parse().ok());
-        let mut ports: Vec<u16> = [22, 80, 443].into_iter().chain(named).filter(|port| self.name(host, *port).is_ok()).collect();
+        let mut ports: Vec<u16> =
+            [22, 80, 443].into_iter().chain(named).filter(|port| self.name(host, *port).is_ok()).collect();
         ports.sort_unstable();
         ports.dedup();
         ports
@@ -111,7 +112,10 @@ fn is_private(address: IpAddr) -> bool {
         // Addresses that carry a v4 address inside (6to4, NAT64, Teredo) lead wherever that one does.
         IpAddr::V6(v6) => {
             let first = v6.segments()[0];
-            (first & 0xfe00) == 0xfc00 || first == 0x2002 || (first == 0x0064 && v6.segments()[1] == 0xff9b) || (first == 0x2001 && v6.segments()[1] == 0)
+            (first & 0xfe00) == 0xfc00
+                || first == 0x2002
+                || (first == 0x0064 && v6.segments()[1] == 0xff9b)
+                || (first == 0x2001 && v6.segments()[1] == 0)
         }
     }
 }
@@ -149,9 +153,27 @@ mod tests {
         let own = ["192.0.2.7".parse().expect("an address")];
         let open = policy(NetworkMode::Open, &[]).name("sneaky.example", 80).expect("open");
         for address in [
-            "127.0.0.1", "127.9.9.9", "0.0.0.0", "::1", "::", "169.254.169.254", "fe80::1", "::ffff:127.0.0.1",
-            "::ffff:169.254.169.254", "100.100.100.200", "fd00:ec2::254", "192.0.2.7", "224.0.0.1", "255.255.255.255",
-            "10.1.2.3", "192.168.0.1", "172.16.0.1", "100.64.0.1", "fd12::1", "2002:7f00:1::", "64:ff9b::7f00:1",
+            "127.0.0.1",
+            "127.9.9.9",
+            "0.0.0.0",
+            "::1",
+            "::",
+            "169.254.169.254",
+            "fe80::1",
+            "::ffff:127.0.0.1",
+            "::ffff:169.254.169.254",
+            "100.100.100.200",
+            "fd00:ec2::254",
+            "192.0.2.7",
+            "224.0.0.1",
+            "255.255.255.255",
+            "10.1.2.3",
+            "192.168.0.1",
+            "172.16.0.1",
+            "100.64.0.1",
+            "fd12::1",
+            "2002:7f00:1::",
+            "64:ff9b::7f00:1",
         ] {
             assert!(open.address(address.parse().expect("an address"), &own).is_err(), "{address}");
         }

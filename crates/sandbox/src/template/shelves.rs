@@ -224,7 +224,8 @@ impl Shelves {
         {
             // Locked, so nobody finds a layer that is about to go; renaming is quick, and erasing comes after.
             let spared = self.spared();
-            let mut kept: HashSet<LayerId> = self.templates()?.into_iter().flat_map(|template| template.layers).collect();
+            let mut kept: HashSet<LayerId> =
+                self.templates()?.into_iter().flat_map(|template| template.layers).collect();
             self.ask_others(&mut kept)?;
             for entry in fs::read_dir(self.place("layers"))? {
                 let entry = entry?;

@@ -35,7 +35,8 @@ async fn a_fork_bomb_ends_at_its_limit_and_the_neighbour_goes_on() {
     let yard = Yard::open().await;
     let spec = yard.spec().await;
     let (bomb, neighbour) = (yard.create(&spec).await, yard.create(&spec).await);
-    let ran = yard.run(&bomb, "i=0; while [ $i -lt 500 ]; do sleep 100 >/dev/null 2>&1 & i=$((i+1)); done; echo done").await;
+    let ran =
+        yard.run(&bomb, "i=0; while [ $i -lt 500 ]; do sleep 100 >/dev/null 2>&1 & i=$((i+1)); done; echo done").await;
     assert!(ran.err.contains("fork") || ran.err.contains("Resource"), "{ran:?}");
     assert_eq!(yard.run(&neighbour, "echo fine").await.out, "fine\n");
     yard.close().await;
@@ -47,8 +48,14 @@ async fn a_full_process_table_is_told_in_a_sentence_and_ends_with_its_sandbox() 
     let spec = yard.spec_with(json!({"pids": 32})).await;
     let (full, neighbour) = (yard.create(&spec).await, yard.create(&spec).await);
     // Forks until it cannot, and stays.
-    let script = "import os, time\ntry:\n  while os.fork(): pass\nexcept OSError: print('full', flush=True)\ntime.sleep(100000)";
-    let start = Start { program: "/usr/bin/python3".into(), args: vec!["-c".into(), script.into()], user: Some("root".into()), ..Start::default() };
+    let script =
+        "import os, time\ntry:\n  while os.fork(): pass\nexcept OSError: print('full', flush=True)\ntime.sleep(100000)";
+    let start = Start {
+        program: "/usr/bin/python3".into(),
+        args: vec!["-c".into(), script.into()],
+        user: Some("root".into()),
+        ..Start::default()
+    };
     let envd = yard.envd(&full).await;
     let mut events = envd.start(&start).await.unwrap();
     while !matches!(events.next().await.unwrap().unwrap(), Event::Stdout(text) if text.starts_with(b"full")) {}
@@ -219,7 +226,11 @@ async fn odd_paths_stay_inside_or_are_refused_in_a_sentence() {
     yard.run(&id, "ln -s /../../../../../../../.. /up; ln -s /proc/1/root /first").await;
     let content = |text: &'static str| stream::iter([Ok(Bytes::from_static(text.as_bytes()))]).boxed();
     let up = "../".repeat(40);
-    for path in [format!("/{up}{}", outside.display()), format!("/up{}", outside.display()), format!("/first{}", outside.display())] {
+    for path in [
+        format!("/{up}{}", outside.display()),
+        format!("/up{}", outside.display()),
+        format!("/first{}", outside.display()),
+    ] {
         assert!(envd.stat(&path, Some("root")).await.is_err(), "{path}");
         assert!(envd.download(&path, Some("root")).await.is_err(), "{path}");
         let _ = envd.upload(&path, Some("root"), content("of the guest")).await;
@@ -233,7 +244,9 @@ async fn odd_paths_stay_inside_or_are_refused_in_a_sentence() {
         assert!(!refused.to_string().is_empty() && !matches!(refused, EnvdError::Unreachable(_)), "{refused:?}");
         assert!(envd.stat(path, Some("root")).await.is_err());
     }
-    for name in ["two\nlines".to_owned(), "n".repeat(255), " ".into(), "-rf".into(), "ü ✓ \u{202e}".into(), "%00%2e%2e".into()] {
+    for name in
+        ["two\nlines".to_owned(), "n".repeat(255), " ".into(), "-rf".into(), "ü ✓ \u{202e}".into(), "%00%2e%2e".into()]
+    {
         let path = format!("/odd/{name}");
         envd.upload(&path, Some("root"), content("odd")).await.unwrap();
         assert_eq!(envd.stat(&path, Some("root")).await.unwrap().name, name);
@@ -268,9 +281,11 @@ async fn a_template_with_setuid_programs_and_devices_gives_nothing() {
         fs::create_dir(&sly).unwrap();
         fs::copy("/usr/bin/id", sly.join("id")).unwrap();
         fs::set_permissions(sly.join("id"), fs::Permissions::from_mode(0o6755)).unwrap();
-        for (name, kind, major, minor) in
-            [("mem", FileType::CharacterDevice, 1, 1), ("null", FileType::CharacterDevice, 1, 3), ("loop", FileType::BlockDevice, 7, 0)]
-        {
+        for (name, kind, major, minor) in [
+            ("mem", FileType::CharacterDevice, 1, 1),
+            ("null", FileType::CharacterDevice, 1, 3),
+            ("loop", FileType::BlockDevice, 7, 0),
+        ] {
             mknodat(CWD, sly.join(name), kind, Mode::from_raw_mode(0o666), makedev(major, minor)).unwrap();
             fs::set_permissions(sly.join(name), fs::Permissions::from_mode(0o666)).unwrap();
         }
@@ -299,7 +314,10 @@ async fn a_template_whose_folders_are_links_is_refused_in_a_sentence() {
         .await;
         let id: SandboxId = crate::yard::new_id();
         let refused = yard.local.create(&id, &spec).await.unwrap_err();
-        assert!(matches!(&refused, ProviderError::Unavailable { why } if why.contains("could not be launched")), "{place}: {refused}");
+        assert!(
+            matches!(&refused, ProviderError::Unavailable { why } if why.contains("could not be launched")),
+            "{place}: {refused}"
+        );
         assert_eq!(yard.local.inspect(&id).await, Ok(Sighting::Missing));
         assert_eq!(fs::read_dir(&outside).unwrap().count(), 0, "{place} led outside");
         yard.close().await;

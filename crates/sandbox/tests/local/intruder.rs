@@ -23,7 +23,8 @@ fn command(script: &str) -> String {
 
 /// Makes every attempt by a way to run commands, and says which came out otherwise than they must.
 async fn holes(attempts: &[Attempt], run: impl AsyncFn(&str, &str) -> Ran) -> Vec<String> {
-    let ready = run("root", "test -x /usr/bin/python3 && /usr/bin/python3 -c 'import ctypes, fcntl' && echo ready").await;
+    let ready =
+        run("root", "test -x /usr/bin/python3 && /usr/bin/python3 -c 'import ctypes, fcntl' && echo ready").await;
     assert_eq!(ready.out, "ready\n", "the attempts are written in Python, and there is none inside: {ready:?}");
     let mut holes = Vec::new();
     for attempt in attempts {

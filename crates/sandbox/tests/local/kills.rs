@@ -196,7 +196,9 @@ fn await_launcher(folder: &Path) {
     let lives = || {
         let pids = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path().join("cmdline"));
         let lines = pids.filter_map(|path| fs::read(path).ok());
-        lines.map(|line| String::from_utf8_lossy(&line).into_owned()).any(|line| line.contains(scratch.to_str().unwrap()) && line.contains("launcher"))
+        lines
+            .map(|line| String::from_utf8_lossy(&line).into_owned())
+            .any(|line| line.contains(scratch.to_str().unwrap()) && line.contains("launcher"))
     };
     while lives() {
         std::thread::yield_now();
@@ -212,7 +214,11 @@ async fn one_death(seed: u64, disk: &str) -> usize {
     // A random step, and a random moment in it.
     let deeds = dice.roll(12) as usize;
     while read_diary(folder.path()).deeds < deeds {
-        assert!(child.try_wait().unwrap().is_none(), "seed {seed}: it ended by itself: {}", fs::read_to_string(folder.path().join("complained")).unwrap());
+        assert!(
+            child.try_wait().unwrap().is_none(),
+            "seed {seed}: it ended by itself: {}",
+            fs::read_to_string(folder.path().join("complained")).unwrap()
+        );
         std::thread::yield_now();
     }
     std::thread::sleep(Duration::from_micros(dice.roll(20_000)));
@@ -221,7 +227,12 @@ async fn one_death(seed: u64, disk: &str) -> usize {
     await_launcher(folder.path());
     let told = read_diary(folder.path());
     let broken = look(folder.path(), &house, disk, &told).await;
-    assert!(broken.is_empty(), "seed {seed} on {disk}: {}\n{}", broken.join("\n"), fs::read_to_string(folder.path().join("diary")).unwrap());
+    assert!(
+        broken.is_empty(),
+        "seed {seed} on {disk}: {}\n{}",
+        broken.join("\n"),
+        fs::read_to_string(folder.path().join("diary")).unwrap()
+    );
     told.deeds
 }
 
@@ -234,7 +245,8 @@ async fn look(folder: &Path, house: &str, disk: &str, told: &Told) -> Vec<String
     if ids.len() != listed.len() {
         wrong.push(format!("some are there twice: {listed:?}"));
     }
-    let remembered: Vec<_> = records(&folder.join("yard")).iter().filter_map(|r| r["id"].as_str().map(str::to_owned)).collect();
+    let remembered: Vec<_> =
+        records(&folder.join("yard")).iter().filter_map(|r| r["id"].as_str().map(str::to_owned)).collect();
     if remembered.len() != ids.len() {
         wrong.push(format!("{} are listed and {} remembered", ids.len(), remembered.len()));
     }
@@ -311,7 +323,8 @@ async fn fork(local: &Local, spec: &Spec, name: &str, mark: Option<&str>) -> Res
 }
 
 fn left_behind(folder: &Path, house: &str) -> Vec<String> {
-    let mut left: Vec<String> = cgroups(house).iter().map(|path| format!("a cgroup is left: {}", path.display())).collect();
+    let mut left: Vec<String> =
+        cgroups(house).iter().map(|path| format!("a cgroup is left: {}", path.display())).collect();
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
     if mounts.contains(folder.to_str().unwrap()) {
         left.push("a mount is left".into());
@@ -372,7 +385,11 @@ async fn a_gateway_is_served_again_by_the_next_server() {
     let _broom = Broom { folder: folder.path().join("yard"), house: house.clone() };
     let mut child = start_child("kills::the_child_with_a_gateway", folder.path(), &house, 1, "folder");
     while read_diary(folder.path()).deeds == 0 {
-        assert!(child.try_wait().unwrap().is_none(), "{}", fs::read_to_string(folder.path().join("complained")).unwrap());
+        assert!(
+            child.try_wait().unwrap().is_none(),
+            "{}",
+            fs::read_to_string(folder.path().join("complained")).unwrap()
+        );
         std::thread::yield_now();
     }
     child.kill().unwrap();

@@ -1,5 +1,5 @@
 //! The local provider, for real: namespaces, cgroups, overlays, envd.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(unreachable_pub, clippy::unwrap_used, missing_docs)]
 
 mod abuse;
 mod contract;

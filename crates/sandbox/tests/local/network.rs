@@ -125,14 +125,36 @@ async fn the_host_is_never_reached_however_it_is_spelled() {
     let others: Vec<TcpListener> = own.iter().filter_map(|address| TcpListener::bind((*address, port)).ok()).collect();
     assert_eq!(others.len(), own.len(), "the test listens on every address");
     let mut spellings: Vec<String> = [
-        "127.0.0.1", "localhost", "LOCALHOST.", "[::1]", "0.0.0.0", "[::]", "0", "127.1", "2130706433", "0x7f000001",
-        "017700000001", "0177.0.0.1", "127.9.9.9", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::127.0.0.1]",
-        "[64:ff9b::7f00:1]", "[2002:7f00:1::]", "169.254.169.254", "[::ffff:169.254.169.254]", "[fd00:ec2::254]",
-        "100.100.100.200", "255.255.255.255", "224.0.0.1", "[fe80::1]",
+        "127.0.0.1",
+        "localhost",
+        "LOCALHOST.",
+        "[::1]",
+        "0.0.0.0",
+        "[::]",
+        "0",
+        "127.1",
+        "2130706433",
+        "0x7f000001",
+        "017700000001",
+        "0177.0.0.1",
+        "127.9.9.9",
+        "[::ffff:127.0.0.1]",
+        "[::ffff:7f00:1]",
+        "[::127.0.0.1]",
+        "[64:ff9b::7f00:1]",
+        "[2002:7f00:1::]",
+        "169.254.169.254",
+        "[::ffff:169.254.169.254]",
+        "[fd00:ec2::254]",
+        "100.100.100.200",
+        "255.255.255.255",
+        "224.0.0.1",
+        "[fe80::1]",
     ]
     .map(str::to_owned)
     .into();
-    spellings.extend(own.iter().map(|address| if address.is_ipv6() { format!("[{address}]") } else { address.to_string() }));
+    spellings
+        .extend(own.iter().map(|address| if address.is_ipv6() { format!("[{address}]") } else { address.to_string() }));
     // Every name that this machine itself gives to the loopback.
     let hosts = fs::read_to_string("/etc/hosts").unwrap();
     let names = hosts.lines().filter(|line| line.starts_with("127.") || line.starts_with("::1"));
@@ -141,7 +163,9 @@ async fn the_host_is_never_reached_however_it_is_spelled() {
 
     // Not even when somebody writes it on the list.
     let open = create(&yard, NetworkMode::Open, &[]).await;
-    let listed = create(&yard, NetworkMode::Allow, &["localhost", "127.0.0.1", "0.0.0.0", "169.254.169.254", "2130706433"]).await;
+    let listed =
+        create(&yard, NetworkMode::Allow, &["localhost", "127.0.0.1", "0.0.0.0", "169.254.169.254", "2130706433"])
+            .await;
     let none = create(&yard, NetworkMode::None, &[]).await;
     for id in [&open, &listed, &none] {
         for (target, status, sentence) in ask(&yard, id, &targets).await {
@@ -188,7 +212,8 @@ async fn an_open_network_reaches_the_public_and_not_the_private() {
     let id = create(&yard, NetworkMode::Open, &[]).await;
     let ran = yard.run_as(&id, "user", &fetch(&host, 80, &path)).await;
     assert_eq!(ran.out, "200\n", "{ran:?}");
-    let private = ["10.0.0.1:80", "192.168.1.1:80", "172.16.0.1:80", "100.64.0.1:80", "[fd00::1]:80"].map(str::to_owned);
+    let private =
+        ["10.0.0.1:80", "192.168.1.1:80", "172.16.0.1:80", "100.64.0.1:80", "[fd00::1]:80"].map(str::to_owned);
     for (target, status, sentence) in ask(&yard, &id, &private).await {
         assert_eq!(status, 403, "{target}");
         assert!(sentence.contains("private network"), "{target}: {sentence}");

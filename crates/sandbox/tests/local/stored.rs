@@ -4,7 +4,10 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use carrel_envd::{Event, Events, Selector, Start};
-use carrel_model::{SandboxId, sandbox::{Depth, Spec}};
+use carrel_model::{
+    SandboxId,
+    sandbox::{Depth, Spec},
+};
 use carrel_sandbox::{Forking, Pausing, Provider, Sighting, Templating, providers::local::DiskChoice};
 use futures::StreamExt;
 
@@ -69,7 +72,8 @@ fn confinement(yard: &Yard, id: &SandboxId) -> Vec<String> {
     let read = |file: &str| std::fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap();
     let told = ["Uid", "Gid", "Groups", "NoNewPrivs", "Seccomp", "CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"];
     let status = read("status");
-    let mut lines: Vec<String> = status.lines().filter(|line| told.iter().any(|name| line.starts_with(name))).map(Into::into).collect();
+    let mut lines: Vec<String> =
+        status.lines().filter(|line| told.iter().any(|name| line.starts_with(name))).map(Into::into).collect();
     lines.extend([read("uid_map"), read("gid_map"), read("limits"), read("cgroup")]);
     lines.extend(read("mountinfo").lines().map(|line| {
         let (before, after) = line.split_once(" - ").unwrap();
@@ -88,7 +92,8 @@ async fn what_is_stored_goes_on_where_it_was_also_after_a_restart_of_the_server(
         let envd = yard.envd(&id).await;
         envd.send_input(&Selector::Tag("counter".into()), false, Bytes::from_static(b"one\n")).await.unwrap();
         assert_eq!(line(&mut events).await, "1");
-        let before = yard.run(&id, "cat /proc/1/stat | cut -d' ' -f1; ls /proc | grep '^[0-9]' | sort -n | head -2").await;
+        let before =
+            yard.run(&id, "cat /proc/1/stat | cut -d' ' -f1; ls /proc | grep '^[0-9]' | sort -n | head -2").await;
 
         assert_eq!(yard.local.pause(&id, Depth::Stored).await, Ok(Depth::Stored));
         assert_eq!(yard.local.pause(&id, Depth::Frozen).await, Ok(Depth::Stored), "it does not come up for it");
@@ -100,7 +105,8 @@ async fn what_is_stored_goes_on_where_it_was_also_after_a_restart_of_the_server(
         assert_eq!(yard.local.inspect(&id).await, Ok(Sighting::Running));
 
         assert_eq!(ask(&yard, &id, "counter").await, "2", "it has not forgotten the first");
-        let after = yard.run(&id, "cat /proc/1/stat | cut -d' ' -f1; ls /proc | grep '^[0-9]' | sort -n | head -2").await;
+        let after =
+            yard.run(&id, "cat /proc/1/stat | cut -d' ' -f1; ls /proc | grep '^[0-9]' | sort -n | head -2").await;
         assert_eq!(before, after, "it has the numbers it had");
         yard.close().await;
     }
@@ -161,7 +167,10 @@ async fn what_cannot_be_stored_keeps_its_files_and_says_why() {
     assert_eq!(line(&mut events).await, "ready");
     assert_eq!(yard.local.pause(&id, Depth::Stored).await, Ok(Depth::Files));
     let unfit = yard.record(&id)["unfit"].to_string();
-    assert!(unfit.contains("its memory could not be stored: CRIU refused: ") && unfit.contains("/home/user/work"), "{unfit}");
+    assert!(
+        unfit.contains("its memory could not be stored: CRIU refused: ") && unfit.contains("/home/user/work"),
+        "{unfit}"
+    );
     assert_eq!(yard.local.resume(&id).await, Ok(Depth::Files));
     assert_eq!(yard.run(&id, "cat /home/user/other").await.out, "work\n");
     yard.close().await;
@@ -258,7 +267,10 @@ async fn copies_with_memory_go_on_each_for_itself() {
             yard.local.create(&id, &forked).await.unwrap();
             std::fs::write(format!("/tmp/x/fork-{round}"), format!("{:?}", began.elapsed())).ok();
             assert_eq!(yard.record(&id)["remembers"], true, "{}", yard.record(&id)["unfit"]);
-            assert_eq!(yard.run(&id, "cat /state; echo three > /state; echo $CARREL_SANDBOX_ID").await.out, format!("one\n{id}\n"));
+            assert_eq!(
+                yard.run(&id, "cat /state; echo three > /state; echo $CARREL_SANDBOX_ID").await.out,
+                format!("one\n{id}\n")
+            );
             for count in 2..4 + round {
                 assert_eq!(ask(&yard, &id, "counter").await, count.to_string());
             }

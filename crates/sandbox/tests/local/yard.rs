@@ -195,7 +195,7 @@ impl Drop for Broom {
                 }
             }
         }
-        let _ = rustix::mount::unmount(self.folder.join("disk"), rustix::mount::UnmountFlags::DETACH);
+        let _ = std::process::Command::new("umount").arg("--quiet").arg(self.folder.join("disk")).status();
     }
 }
 

@@ -32,7 +32,9 @@ async fn files_go_in_and_out() {
     let envd = yard.envd(&id).await;
     let content: Vec<u8> = (0..300_000u32).flat_map(u32::to_le_bytes).collect();
     let sent = content.clone();
-    envd.upload("/home/user/data", Some("user"), futures::stream::once(async { Ok(sent.into()) }).boxed()).await.unwrap();
+    envd.upload("/home/user/data", Some("user"), futures::stream::once(async { Ok(sent.into()) }).boxed())
+        .await
+        .unwrap();
     // Not `stat`: Debian 12's gVisor does not know how it asks.
     let ran = yard.run(&id, "wc -c < /home/user/data; find /home/user/data -user user").await;
     assert_eq!(ran.out, format!("{}\n/home/user/data\n", content.len()), "{ran:?}");
@@ -53,7 +55,11 @@ async fn nothing_of_the_host_is_reached_but_the_gateway() {
     let ran = yard.run(&id, "cat /proc/net/dev | grep -c :; ls /sys/class/net").await;
     assert!(!ran.out.contains("eth"), "{ran:?}");
     let ran = yard.run(&id, "curl -s --noproxy '*' $CARREL_GATEWAY/").await;
-    assert_eq!((ran.code, ran.out.as_str()), (0, "this is the gateway of the sandbox: use it as an HTTP proxy\n"), "{ran:?}");
+    assert_eq!(
+        (ran.code, ran.out.as_str()),
+        (0, "this is the gateway of the sandbox: use it as an HTTP proxy\n"),
+        "{ran:?}"
+    );
     let ran = yard.run(&id, "curl -s -x $CARREL_GATEWAY http://example.com/").await;
     assert!(ran.out.contains("network"), "{ran:?}");
 
@@ -64,7 +70,14 @@ async fn nothing_of_the_host_is_reached_but_the_gateway() {
     let open = yard.create(&spec).await;
     let ran = yard.run(&open, &format!("curl -s --noproxy '*' http://127.0.0.1:{port}/")).await;
     assert_eq!(ran.code, 7, "{ran:?}");
-    let ran = yard.run(&open, &format!("curl -s -o /dev/null -w '%{{http_code}}' --noproxy '' -x $CARREL_GATEWAY http://127.0.0.1:{port}/")).await;
+    let ran = yard
+        .run(
+            &open,
+            &format!(
+                "curl -s -o /dev/null -w '%{{http_code}}' --noproxy '' -x $CARREL_GATEWAY http://127.0.0.1:{port}/"
+            ),
+        )
+        .await;
     assert_eq!(ran.out, "403", "{ran:?}");
     yard.close().await;
 }
@@ -77,7 +90,8 @@ async fn a_guest_cannot_lead_the_host_to_another_socket() {
     let listener = std::os::unix::net::UnixListener::bind(&trap).unwrap();
     listener.set_nonblocking(true).unwrap();
     let envd = yard.envd(&id).await;
-    let ran = yard.run(&id, &format!("cd /run/carrel-host && rm envd.sock && ln -s {} envd.sock", trap.display())).await;
+    let ran =
+        yard.run(&id, &format!("cd /run/carrel-host && rm envd.sock && ln -s {} envd.sock", trap.display())).await;
     assert_eq!(ran.code, 0, "{ran:?}");
     envd.hang_up();
     assert!(envd.health().await.is_err());
@@ -127,5 +141,61 @@ async fn a_terminal_is_a_terminal() {
         }
     }
     assert_eq!(String::from_utf8_lossy(&seen).trim(), "33 99");
+    yard.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_of_a_sandbox_is_root_outside() {
+    for runtime in ["runsc", "runc"] {
+        let yard = Yard::with(runtime).await;
+        let id = yard.create(&yard.spec().await).await;
+        yard.run(&id, "sleep 1000 >/dev/null 2>&1 & echo mine > /mine").await;
+        let owners = yard.owners(&id);
+        assert!(!owners.is_empty() && owners.iter().all(|(_, owner)| *owner != 0), "{runtime}: {owners:?}");
+        // What is written inside belongs to root on disk, as in every layer.
+        let ran = yard.run(&id, "find /mine -uid 0").await;
+        assert_eq!(ran.out, "/mine\n", "{runtime}: {ran:?}");
+        yard.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_host_keeps_to_its_root_is_not_read_inside() {
+    use std::os::unix::fs::PermissionsExt;
+    for runtime in ["runsc", "runc"] {
+        let yard = Yard::with(runtime).await;
+        // A file of the host in a folder that is shown, which only root may read.
+        let secret = tempfile::Builder::new().prefix("carrel-test-").tempdir_in("/usr/local").unwrap();
+        std::fs::set_permissions(secret.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+        let file = secret.path().join("key");
+        std::fs::write(&file, "secret").unwrap();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+        let id = yard.create(&yard.spec().await).await;
+        let ran = yard.run(&id, &format!("cd {} && echo *; cat key", secret.path().display())).await;
+        assert!(ran.out == "key\n" && ran.code == 1, "{runtime}: {ran:?}");
+        yard.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_runc_sandbox_cannot_rearrange_its_walls() {
+    let yard = Yard::with("runc").await;
+    let id = yard.create(&yard.spec().await).await;
+    for attempt in [
+        "mount -t tmpfs none /mnt",
+        "unshare --user true",
+        "unshare --mount true",
+        "mknod /dev/disk b 8 0",
+        "echo x > /proc/sys/kernel/core_pattern",
+        "dmesg",
+        "python3 -c 'import socket; socket.socket(40, socket.SOCK_STREAM)'",
+        "cat /proc/kcore | head -c 1 | grep -q .",
+    ] {
+        let ran = yard.run(&id, attempt).await;
+        assert_ne!(ran.code, 0, "{attempt}: {ran:?}");
+        assert_ne!(ran.code, 127, "the attempt itself must be possible: {attempt}: {ran:?}");
+    }
+    let ran = yard.run(&id, "curl -s --noproxy '*' $CARREL_GATEWAY/").await;
+    assert_eq!(ran.code, 0, "{ran:?}");
     yard.close().await;
 }

@@ -35,7 +35,11 @@ async fn what_loses_its_runtime_keeps_its_files() {
 async fn naps_lose_nothing() {
     let yard = Yard::open().await;
     let id = yard.create(&yard.spec().await).await;
-    yard.run(&id, "head -c 1000000 /dev/urandom > /data; sha256sum /data > /sum; sleep 1000 >/dev/null 2>&1 & echo $! > /pid").await;
+    yard.run(
+        &id,
+        "head -c 1000000 /dev/urandom > /data; sha256sum /data > /sum; sleep 1000 >/dev/null 2>&1 & echo $! > /pid",
+    )
+    .await;
     for round in 0..20 {
         assert_eq!(yard.oci.pause(&id, Depth::Frozen).await, Ok(Depth::Frozen));
         assert_eq!(yard.oci.inspect(&id).await, Ok(Sighting::Paused));
@@ -92,7 +96,11 @@ async fn a_snapshot_is_a_template_and_leaves_its_source_alone() {
     let yard = Yard::open().await;
     let spec = yard.spec().await;
     let source = yard.create(&spec).await;
-    yard.run(&source, "echo one > /state; rm /etc/motd; mkdir /d; ln -s /state /d/link; sleep 1000 >/dev/null 2>&1 & echo $! > /pid").await;
+    yard.run(
+        &source,
+        "echo one > /state; rm /etc/motd; mkdir /d; ln -s /state /d/link; sleep 1000 >/dev/null 2>&1 & echo $! > /pid",
+    )
+    .await;
     let name = "snapshot/first".parse().unwrap();
     let taken = yard.oci.snapshot(&source, &name, true).await.unwrap();
     assert_eq!((taken.name.clone(), taken.memory), (name.clone(), false));

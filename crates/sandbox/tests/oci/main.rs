@@ -1,5 +1,5 @@
 //! The OCI provider, for real: gVisor's `runsc`, and `runc`, as the host has them.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(unreachable_pub, clippy::unwrap_used, missing_docs)]
 
 mod contract;
 mod desk;

@@ -17,20 +17,33 @@ use futures::StreamExt;
 
 pub struct Yard {
     // Goes before the folder, when a test fails.
-    pub leash: Leash,
+    _leash: Leash,
     pub folder: tempfile::TempDir,
     pub oci: Oci,
     pub config: Config,
 }
 
-/// Ends what a test that failed leaves running in its folder.
-pub struct Leash(PathBuf);
+/// Ends what a test that failed leaves running, with everything that goes with it.
+pub struct Leash(Config);
 
 impl Drop for Leash {
     fn drop(&mut self) {
-        for pid in processes_of(&self.0) {
-            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+        if !std::thread::panicking() {
+            return;
         }
+        let house = carrel_linux::Hierarchies::open(&format!("{}-oci", self.0.house)).unwrap();
+        for name in house.names() {
+            let _ = house.cgroup(&name).kill(std::time::Duration::from_secs(20));
+        }
+        let config = self.0.clone();
+        let closed = async {
+            let oci = config.build().await.unwrap();
+            for (id, _) in oci.list().await.unwrap() {
+                let _ = oci.destroy(&id).await;
+            }
+            oci.close().await;
+        };
+        tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(closed));
     }
 }
 
@@ -41,7 +54,9 @@ fn processes_of(folder: &Path) -> Vec<rustix::process::Pid> {
         let command = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
         String::from_utf8_lossy(&command).contains(folder.to_str().unwrap())
     });
-    named.filter_map(|process| process.file_name().to_str()?.parse().ok().and_then(rustix::process::Pid::from_raw)).collect()
+    named
+        .filter_map(|process| process.file_name().to_str()?.parse().ok().and_then(rustix::process::Pid::from_raw))
+        .collect()
 }
 
 /// What a command left.
@@ -55,10 +70,14 @@ pub struct Ran {
 impl Yard {
     /// With gVisor, which `apt-get install runsc` gives.
     pub async fn open() -> Yard {
+        Yard::with("runsc").await
+    }
+
+    pub async fn with(runtime: &str) -> Yard {
         let folder = tempfile::tempdir().unwrap();
-        let config = config(folder.path(), find("runsc"));
+        let config = config(folder.path(), find(runtime));
         let oci = config.clone().build().await.unwrap();
-        Yard { leash: Leash(folder.path().to_owned()), folder, oci, config }
+        Yard { _leash: Leash(config.clone()), folder, oci, config }
     }
 
     /// As after a restart of the server.
@@ -114,6 +133,16 @@ impl Yard {
         let texts = files.filter_map(|file| std::fs::read_to_string(file.unwrap().path()).ok());
         let mut records = texts.map(|text| serde_json::from_str::<serde_json::Value>(&text).unwrap());
         records.find(|record| record["id"] == id.as_str()).unwrap()
+    }
+
+    /// The processes of a sandbox, as the host sees them, each with its users.
+    pub fn owners(&self, id: &SandboxId) -> Vec<(i32, u32)> {
+        let name = self.record(id)["name"].as_str().unwrap().to_owned();
+        let house = format!("{}-oci", self.config.house);
+        let cgroup = carrel_linux::Hierarchies::open(&house).unwrap().cgroup(&name);
+        let owner =
+            |pid: &i32| std::os::unix::fs::MetadataExt::uid(&std::fs::metadata(format!("/proc/{pid}")).unwrap());
+        cgroup.processes().iter().map(|pid| (*pid, owner(pid))).collect()
     }
 
     /// Kills the second kernel of a sandbox from outside, as a reboot would.

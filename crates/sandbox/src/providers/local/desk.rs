@@ -38,6 +38,8 @@ pub(crate) struct Desk {
     pub(crate) network: Option<Arc<OwnedFd>>,
     /// Serves its gateway.
     pub(crate) gateway: Option<AbortHandle>,
+    /// Keeps callers waiting while its memory is written.
+    pub(crate) gate: line::Gate,
 }
 
 impl Place {
@@ -120,7 +122,7 @@ impl Inner {
         for (record, network) in found.await? {
             let Some(id) = record.id.clone() else { continue };
             let place = Place::empty();
-            let mut desk = Desk { record, network, gateway: None };
+            let mut desk = Desk { record, network, gateway: None, gate: line::Gate::new() };
             self.reopen_gateway(&mut desk, &place).await;
             *place.desk().await = Some(desk);
             self.places().insert(id, place);
@@ -168,7 +170,7 @@ impl Inner {
         record.network = spec.network.clone();
         record.env = spec.env.iter().map(|(name, value)| (name.as_str().into(), value.as_str().into())).collect();
         self.yard.keep(&record).map_err(|error| unavailable("remember it", &error))?;
-        let made = desk.insert(Desk { record, network: None, gateway: None });
+        let made = desk.insert(Desk { record, network: None, gateway: None, gate: line::Gate::new() });
         self.hold(made, place, held);
         if made.gateway.is_none() {
             self.reopen_gateway(made, place).await;
@@ -195,6 +197,7 @@ impl Inner {
     /// Takes hold of a running slot: its network and its gateway.
     pub(crate) fn hold(self: &Arc<Self>, desk: &mut Desk, place: &Arc<Place>, held: Held) {
         desk.network = Some(Arc::new(held.network));
+        desk.gate = line::Gate::new();
         if let Some(listener) = held.gateway {
             let listener = std::net::TcpListener::from(listener);
             self.serve_gateway(desk, place, listener);

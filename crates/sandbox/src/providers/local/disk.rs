@@ -157,7 +157,11 @@ fn make_image(image: &Path, size: u64) -> io::Result<()> {
     if let Err(error) = made {
         let _ = fs::remove_file(&draft);
         let missing = error.kind() == io::ErrorKind::NotFound;
-        return Err(if missing { io::Error::other("mkfs.btrfs is missing (apt-get install btrfs-progs)") } else { error });
+        return Err(if missing {
+            io::Error::other("mkfs.btrfs is missing (apt-get install btrfs-progs)")
+        } else {
+            error
+        });
     }
     fs::rename(&draft, image)
 }

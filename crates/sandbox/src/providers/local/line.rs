@@ -1,13 +1,13 @@
 //! Lines into a sandbox: its envd listens on a socket that only its own network namespace knows, and a visitor calls it.
 
-use std::{io, net::Ipv4Addr, os::fd::OwnedFd, sync::Arc};
+use std::{io, net::Ipv4Addr, os::fd::OwnedFd, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use carrel_envd::{Dial, Line};
 use carrel_linux::visit::Visitor;
 use tokio::{
     net::{TcpListener, UdpSocket, UnixStream},
-    sync::oneshot,
+    sync::{oneshot, watch},
 };
 
 use crate::egress::Ear;
@@ -54,11 +54,48 @@ impl Ear for Inside {
 pub(crate) struct Caller {
     pub(crate) visitor: Visitor,
     pub(crate) network: Arc<OwnedFd>,
+    /// Nobody calls while its memory is written: a line that leads outside cannot be.
+    pub(crate) gate: Option<Gate>,
+}
+
+/// Shut while a sandbox's memory is written. Whoever calls meanwhile waits.
+#[derive(Debug, Clone)]
+pub(crate) struct Gate(Arc<watch::Sender<bool>>);
+
+impl Gate {
+    pub(crate) fn new() -> Self {
+        Gate(Arc::new(watch::Sender::new(false)))
+    }
+
+    /// Shuts it for as long as the answer is kept.
+    pub(crate) fn shut(&self) -> impl Drop + use<> {
+        struct Shut(Gate);
+        impl Drop for Shut {
+            fn drop(&mut self) {
+                self.0.0.send_replace(false);
+            }
+        }
+        self.0.send_replace(true);
+        Shut(self.clone())
+    }
+
+    async fn pass(&self) -> io::Result<()> {
+        /// Memory is written in less; what takes longer sleeps.
+        const PATIENCE: Duration = Duration::from_secs(10);
+        let mut open = self.0.subscribe();
+        match tokio::time::timeout(PATIENCE, open.wait_for(|shut| !*shut)).await {
+            Ok(_) => Ok(()),
+            Err(_) => Err(io::ErrorKind::TimedOut.into()),
+        }
+    }
 }
 
 #[async_trait]
 impl Dial for Caller {
     async fn dial(&self) -> io::Result<Box<dyn Line>> {
+        if let Some(gate) = &self.gate {
+            gate.pass().await?;
+        }
         let (done, called) = oneshot::channel();
         self.visitor.call(Arc::clone(&self.network), SOCKET.into(), move |answer| {
             let _ = done.send(answer);

@@ -149,7 +149,8 @@ impl Inner {
         if spec.template.as_str() == HOST {
             return self.host_template().await;
         }
-        let found = self.yard.shelves.find(&spec.template).map_err(|error| unavailable("look for the template", &error))?;
+        let found =
+            self.yard.shelves.find(&spec.template).map_err(|error| unavailable("look for the template", &error))?;
         found.ok_or_else(|| ProviderError::Unfit { why: format!("there is no template `{}`", spec.template) })
     }
 }
@@ -244,18 +245,24 @@ impl Provider for Local {
 }
 
 impl Desk {
+    /// Where others call it.
     fn endpoint(&self, inner: &Inner) -> Result<Endpoint, ProviderError> {
+        self.reached_by(inner, Some(self.gate.clone()))
+    }
+
+    /// Calls it ourselves, also when others have to wait.
+    fn envd(&self, inner: &Inner) -> Result<Envd, ProviderError> {
+        let endpoint = self.reached_by(inner, None)?;
+        Ok(Envd::new(endpoint.dial, endpoint.token))
+    }
+
+    fn reached_by(&self, inner: &Inner, gate: Option<line::Gate>) -> Result<Endpoint, ProviderError> {
         let network = self.network.clone().ok_or(ProviderError::Lost)?;
         let dial: Arc<dyn carrel_envd::Dial> = match inner.yard.socket_path(&self.record) {
             Some(path) => Arc::new(line::Neighbour(path)),
-            None => Arc::new(line::Caller { visitor: inner.visitor.clone(), network }),
+            None => Arc::new(line::Caller { visitor: inner.visitor.clone(), network, gate }),
         };
         Ok(Endpoint { dial, token: Some(SecretString::from(self.record.token.clone())) })
-    }
-
-    fn envd(&self, inner: &Inner) -> Result<Envd, ProviderError> {
-        let endpoint = self.endpoint(inner)?;
-        Ok(Envd::new(endpoint.dial, endpoint.token))
     }
 }
 

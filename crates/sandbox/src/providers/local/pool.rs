@@ -12,7 +12,11 @@ use std::{
 use carrel_model::sandbox::{Limits, Spec};
 use tokio::sync::Notify;
 
-use super::{Inner, PoolSize, aside, line, record::Record, slot::{Held, unavailable}};
+use super::{
+    Inner, PoolSize, aside, line,
+    record::Record,
+    slot::{Held, unavailable},
+};
 use crate::{
     ProviderError,
     template::{LayerId, Template},
@@ -159,7 +163,11 @@ impl Kind {
 
 impl Inner {
     /// A slot for a sandbox: one that waits, or a new one.
-    pub(crate) async fn slot(self: &Arc<Self>, template: &Template, spec: &Spec) -> Result<(Record, Held), ProviderError> {
+    pub(crate) async fn slot(
+        self: &Arc<Self>,
+        template: &Template,
+        spec: &Spec,
+    ) -> Result<(Record, Held), ProviderError> {
         while let Some((record, held)) = self.pool.take(template, spec.limits) {
             if !record.first.is_some_and(|first| first.is_alive()) {
                 // It was lost while it waited.
@@ -194,7 +202,7 @@ impl Inner {
         let Ok(network) = held.network.try_clone() else { return };
         let dial: Arc<dyn carrel_envd::Dial> = match self.yard.socket_path(record) {
             Some(path) => Arc::new(line::Neighbour(path)),
-            None => Arc::new(line::Caller { visitor: self.visitor.clone(), network: Arc::new(network) }),
+            None => Arc::new(line::Caller { visitor: self.visitor.clone(), network: Arc::new(network), gate: None }),
         };
         let envd = carrel_envd::Envd::new(dial, None);
         let _ = envd.health().await;

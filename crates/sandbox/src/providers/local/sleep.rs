@@ -192,6 +192,8 @@ impl Inner {
             thawed.map_err(|error| error.to_string())?;
         }
         let envd = desk.envd(self).map_err(|error| error.to_string())?;
+        // Callers wait until it is written.
+        let _shut = desk.gate.shut();
         let mut refused = String::new();
         for _ in 0..TRIES {
             // Nothing inside may lead outside.

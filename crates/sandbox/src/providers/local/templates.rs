@@ -18,7 +18,7 @@ use secrecy::SecretString;
 use super::{
     Inner, Local, aside,
     desk::{self, Desk, Place},
-    finish,
+    finish, line,
     slot::unavailable,
 };
 use crate::{
@@ -94,7 +94,8 @@ impl Inner {
         };
         made.name = name.clone();
         made.made_at = Timestamp::now();
-        let keep = |error: std::io::Error| TemplateError::Io { what: format!("keep the template {name}"), source: error };
+        let keep =
+            |error: std::io::Error| TemplateError::Io { what: format!("keep the template {name}"), source: error };
         shelves.keep(&made).map_err(keep)?;
         if name.as_str() == super::HOST {
             *self.host.lock().await = Some(made.clone());
@@ -147,7 +148,7 @@ impl Workbench for Benches {
         let (mut record, held) = inner.make_bench(template, bench_limits()).await.map_err(out_of_order)?;
         record.network = Network { mode: NetworkMode::Open, allow: Vec::new() };
         let place = Place::empty();
-        let mut desk = Desk { record, network: None, gateway: None };
+        let mut desk = Desk { record, network: None, gateway: None, gate: line::Gate::new() };
         inner.hold(&mut desk, &place, held);
         let envd = desk.envd(&inner).map_err(out_of_order)?;
         let mut bench = LocalBench { inner, desk: Some(desk), envd, _place: place };

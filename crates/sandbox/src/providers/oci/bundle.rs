@@ -4,11 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{
-    line,
-    runtime::Kind,
-    slot::GATEWAY_PORT,
-};
+use super::{line, runtime::Kind, slot::GATEWAY_PORT};
 use crate::providers::local::guest;
 
 /// What a build needs: owning files, changing users, signalling, low ports. The same as in a jail.
@@ -46,11 +42,42 @@ const READ_ONLY: [&str; 5] = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys",
 
 /// What no build needs and what has let guests out, or closer to the host, before.
 const FORBIDDEN: [&str; 36] = [
-    "acct", "add_key", "bpf", "delete_module", "finit_module", "fsconfig", "fsmount", "fsopen", "fspick", "init_module",
-    "io_uring_enter", "io_uring_register", "io_uring_setup", "kcmp", "kexec_file_load", "kexec_load", "keyctl",
-    "lookup_dcookie", "mount", "mount_setattr", "move_mount", "name_to_handle_at", "open_by_handle_at", "open_tree",
-    "perf_event_open", "pivot_root", "quotactl", "reboot", "request_key", "setns", "swapon", "swapoff", "syslog",
-    "umount2", "unshare", "userfaultfd",
+    "acct",
+    "add_key",
+    "bpf",
+    "delete_module",
+    "finit_module",
+    "fsconfig",
+    "fsmount",
+    "fsopen",
+    "fspick",
+    "init_module",
+    "io_uring_enter",
+    "io_uring_register",
+    "io_uring_setup",
+    "kcmp",
+    "kexec_file_load",
+    "kexec_load",
+    "keyctl",
+    "lookup_dcookie",
+    "mount",
+    "mount_setattr",
+    "move_mount",
+    "name_to_handle_at",
+    "open_by_handle_at",
+    "open_tree",
+    "perf_event_open",
+    "pivot_root",
+    "quotactl",
+    "reboot",
+    "request_key",
+    "setns",
+    "swapon",
+    "swapoff",
+    "syslog",
+    "umount2",
+    "unshare",
+    "userfaultfd",
 ];
 
 /// A sandbox as its bundle tells it.
@@ -112,9 +139,7 @@ impl Bundle<'_> {
             json!({"destination": "/dev/shm", "type": "tmpfs", "source": "shm",
                    "options": ["nosuid", "noexec", "nodev", "mode=1777"]}),
         ];
-        let bind = |inside: &Path, outside: &Path, how: &str| {
-            json!({"destination": inside, "type": "bind", "source": outside, "options": ["rbind", how, "nosuid", "nodev"]})
-        };
+        let bind = |inside: &Path, outside: &Path, how: &str| json!({"destination": inside, "type": "bind", "source": outside, "options": ["rbind", how, "nosuid", "nodev"]});
         for folder in self.host_folders {
             mounts.push(bind(folder, folder, "ro"));
         }

@@ -185,7 +185,9 @@ impl Inner {
         desk.let_go();
         let path = self.yard.run(&desk.record).join(line::GATEWAY);
         let _ = std::fs::remove_file(&path);
-        match bind(&path) {
+        // Whoever is root inside calls it, and nobody else: not through a link, should somebody inside have been quicker.
+        let base = Some(desk.record.base);
+        match bind(&path).and_then(|listener| std::os::unix::fs::lchown(&path, base, base).map(|()| listener)) {
             Ok(listener) => {
                 let whose = desk.record.id.as_ref().map_or(desk.record.name.clone(), ToString::to_string);
                 let policy = egress::Policy::new(whose, desk.record.network.clone());

@@ -104,14 +104,16 @@ impl Runtime {
     pub(crate) fn find(asked: Option<&Path>) -> io::Result<Vec<Runtime>> {
         let runtime = |kind: Kind, program| Runtime { kind, program, platform: kind.platforms()[0] };
         if let Some(program) = asked {
-            let odd = || io::Error::new(io::ErrorKind::InvalidInput, format!("{} is no known runtime", program.display()));
+            let odd =
+                || io::Error::new(io::ErrorKind::InvalidInput, format!("{} is no known runtime", program.display()));
             return Ok(vec![runtime(Kind::of(program).ok_or_else(odd)?, program.to_owned())]);
         }
         let path = std::env::var_os("PATH").unwrap_or_default();
         let folders: Vec<PathBuf> = std::env::split_paths(&path)
             .chain(["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin"].map(PathBuf::from))
             .collect();
-        let here = |kind: Kind| folders.iter().map(|folder| folder.join(kind.program())).find(|program| program.is_file());
+        let here =
+            |kind: Kind| folders.iter().map(|folder| folder.join(kind.program())).find(|program| program.is_file());
         Ok(Kind::ALL.into_iter().filter_map(|kind| Some(runtime(kind, here(kind)?))).collect())
     }
 
@@ -245,7 +247,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let log = folder.path().join("log");
         let long = format!("it broke: {}\ngoroutine 1", "x".repeat(5000));
-        let lines = [serde_json::json!({"level": "error", "msg": long}), serde_json::json!({"level": "info", "msg": "bye"})];
+        let lines =
+            [serde_json::json!({"level": "error", "msg": long}), serde_json::json!({"level": "info", "msg": "bye"})];
         fs::write(&log, lines.map(|line| line.to_string()).join("\n")).expect("written");
         let said = complaint(&log).to_string();
         assert!(said.starts_with("it broke: xxx") && said.len() == 300, "{said}");

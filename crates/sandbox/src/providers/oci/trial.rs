@@ -137,7 +137,9 @@ async fn lacks(envd: &Envd, runtime: &Runtime) -> Result<Vec<String>, ProviderEr
             && ended.exit_code != 0
         {
             let program = runtime.program.display();
-            return Ok(vec![format!("`ls -l` and `stat` fail in {program}, which is older than they are; install a newer one")]);
+            return Ok(vec![format!(
+                "`ls -l` and `stat` fail in {program}, which is older than they are; install a newer one"
+            )]);
         }
     }
     Ok(Vec::new())

@@ -29,7 +29,7 @@ pub(crate) async fn measure(quick: bool, megabytes: u64) -> Outcome<()> {
     let mut desk = Desk::open(0).await?;
     let body = serde_json::json!({ "limits": { "disk_mb": megabytes * 3 + 1024, "memory_mb": 2048 } }).to_string();
     let id = desk.create(&body).await?;
-    let path = format!("/api/v1/sandboxes/{id}/files?path=/home/bench-file");
+    let path = format!("/api/v1/sandboxes/{id}/files?path=bench-file");
     // A stranger to the server, on the disk to which sandboxes write.
     let copy = desk.disk().join("bench-copy");
 

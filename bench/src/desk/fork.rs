@@ -17,7 +17,7 @@ pub(crate) async fn measure(quick: bool) -> Outcome<()> {
     let (rounds, each) = if quick { (1, 3) } else { (5, 8) };
     let mut desk = Desk::open(0).await?;
     let id = desk.create("{}").await?;
-    desk.run(&id, &plant("/home/tree")).await?;
+    desk.run(&id, &plant("tree")).await?;
     let peer = desk.disk().join("bench-tree");
     super::finish(Command::new("sh").arg("-c").arg(plant(peer.to_str().ok_or("an odd folder")?)))?;
 
@@ -67,7 +67,7 @@ async fn fork(desk: &mut Desk, id: &str, count: usize, look: bool) -> Outcome<st
         is(copy, "ready")?;
         let copy = text(copy, "id")?;
         if look {
-            let files = desk.run(copy, "find /home/tree -type f | wc -l").await?;
+            let files = desk.run(copy, "find tree -type f | wc -l").await?;
             if files.trim().parse() != Ok(FILES) {
                 return Err(format!("a copy has {files} files").into());
             }
@@ -80,6 +80,7 @@ async fn fork(desk: &mut Desk, id: &str, count: usize, look: bool) -> Outcome<st
 /// A line of shell that makes the tree.
 fn plant(place: &str) -> String {
     format!(
-        "for d in $(seq 100); do mkdir -p '{place}'/$d; for f in $(seq 100); do echo \"file $f of folder $d\" > '{place}'/$d/$f; done; done"
+        "set -e; for d in $(seq 100); do mkdir -p '{place}'/$d; \
+         for f in $(seq 100); do echo \"file $f of folder $d\" > '{place}'/$d/$f; done; done"
     )
 }

@@ -60,7 +60,8 @@ impl Desk {
         let body = serde_json::json!({ "command": command }).to_string();
         let done = self.ask("POST", &format!("/sandboxes/{id}/execute"), Some(&body)).await?;
         if done["exit_code"] != 0 {
-            return Err(format!("`{command}` in a sandbox: {done}").into());
+            let done = done.to_string();
+            return Err(format!("`{command}` in a sandbox: {}…", done.get(..400).unwrap_or(&done)).into());
         }
         Ok(text(&done, "stdout")?.to_owned())
     }

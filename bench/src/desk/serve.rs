@@ -5,7 +5,7 @@ use std::{
     fs,
     io::{self, BufRead, BufReader, Write},
     net::SocketAddr,
-    os::unix::process::CommandExt,
+    os::unix::{fs::PermissionsExt, process::CommandExt},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
@@ -28,6 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) async fn serve() -> Outcome<()> {
     let (pool, parent_is_gone) = server::hear_parent()?;
     let folder = tempfile::Builder::new().prefix("carrel-bench-desk.").tempdir()?;
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700))?;
     let (mut child, address) = start(folder.path(), pool.trim())?;
     let key = fs::read_to_string(folder.path().join("admin.key"))?.trim().to_owned();
     writeln!(io::stdout().lock(), "{address} {key} {} {}", child.id(), folder.path().display())?;
@@ -63,9 +64,17 @@ fn start(data: &Path, pool: &str) -> Outcome<(Child, SocketAddr)> {
         .arg(data)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
         // The terminal's interrupt is for the measuring process; this one ends when told to.
         .process_group(0);
     let mut child = command.spawn()?;
+    let troubles = BufReader::new(child.stderr.take().ok_or("no standard error")?);
+    std::thread::spawn(move || {
+        // What it says about its own end is expected.
+        for line in troubles.lines().map_while(Result::ok).filter(|line| !line.starts_with("carrel: finishing")) {
+            say(line);
+        }
+    });
     let mut said = BufReader::new(child.stdout.take().ok_or("no standard output")?);
     let mut line = String::new();
     while said.read_line(&mut line)? > 0 {

@@ -196,7 +196,7 @@ async fn a_memory_that_was_damaged_leaves_the_files() {
 async fn a_server_that_ended_while_it_woke_one_finds_it_awake() {
     let mut yard = yard(DiskChoice::Folder).await;
     let id = yard.create(&yard.spec().await).await;
-    begin(&yard, &id, "counter", COUNTER).await;
+    drop(begin(&yard, &id, "counter", COUNTER).await);
     assert_eq!(ask(&yard, &id, "counter").await, "1");
     assert_eq!(yard.local.pause(&id, Depth::Stored).await, Ok(Depth::Stored));
     let asleep = yard.record(&id);
@@ -230,7 +230,7 @@ async fn fifty_naps_of_both_kinds_lose_nothing() {
     let yard = yard(DiskChoice::Folder).await;
     let id = yard.create(&yard.spec().await).await;
     yard.run(&id, "head -c 1000000 /dev/urandom > /data; sha256sum /data > /sum").await;
-    begin(&yard, &id, "counter", COUNTER).await;
+    drop(begin(&yard, &id, "counter", COUNTER).await);
     for round in 0..50 {
         let depth = if round % 5 == 4 { Depth::Stored } else { Depth::Frozen };
         assert_eq!(yard.local.pause(&id, depth).await, Ok(depth), "round {round}: {}", yard.record(&id)["unfit"]);
@@ -249,7 +249,7 @@ async fn copies_with_memory_go_on_each_for_itself() {
         let yard = yard(disk).await;
         let spec = yard.spec().await;
         let source = yard.create(&spec).await;
-        begin(&yard, &source, "counter", COUNTER).await;
+        drop(begin(&yard, &source, "counter", COUNTER).await);
         assert_eq!(ask(&yard, &source, "counter").await, "1");
         yard.run(&source, "echo one > /state").await;
         let name = "snapshot/living".parse().unwrap();

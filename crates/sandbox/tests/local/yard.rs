@@ -99,8 +99,8 @@ impl Yard {
 
     /// What the provider remembers of a sandbox.
     pub fn record(&self, id: &SandboxId) -> serde_json::Value {
-        let records = records(self.folder.path()).into_iter();
-        records.filter(|record| record["id"] == id.as_str()).next_back().expect("there is a record of it")
+        let mut records = records(self.folder.path()).into_iter();
+        records.rfind(|record| record["id"] == id.as_str()).expect("there is a record of it")
     }
 
     /// A small sandbox with other limits.

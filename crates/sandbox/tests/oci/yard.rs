@@ -15,16 +15,16 @@ use carrel_sandbox::{
 };
 use futures::StreamExt;
 
-pub struct Yard {
+pub(crate) struct Yard {
     // Goes before the folder, when a test fails.
     _leash: Leash,
-    pub folder: tempfile::TempDir,
-    pub oci: Oci,
-    pub config: Config,
+    pub(crate) folder: tempfile::TempDir,
+    pub(crate) oci: Oci,
+    pub(crate) config: Config,
 }
 
 /// Ends what a test that failed leaves running, with everything that goes with it.
-pub struct Leash(Config);
+pub(crate) struct Leash(Config);
 
 impl Drop for Leash {
     fn drop(&mut self) {
@@ -61,19 +61,19 @@ fn processes_of(folder: &Path) -> Vec<rustix::process::Pid> {
 
 /// What a command left.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ran {
-    pub code: i32,
-    pub out: String,
-    pub err: String,
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
 }
 
 impl Yard {
     /// With gVisor, which `apt-get install runsc` gives.
-    pub async fn open() -> Yard {
+    pub(crate) async fn open() -> Yard {
         Yard::with("runsc").await
     }
 
-    pub async fn with(runtime: &str) -> Yard {
+    pub(crate) async fn with(runtime: &str) -> Yard {
         let folder = tempfile::tempdir().unwrap();
         let config = config(folder.path(), find(runtime));
         let oci = config.clone().build().await.unwrap();
@@ -81,31 +81,31 @@ impl Yard {
     }
 
     /// As after a restart of the server.
-    pub async fn reopen(&mut self) {
+    pub(crate) async fn reopen(&mut self) {
         self.oci = self.config.clone().build().await.unwrap();
     }
 
-    pub async fn spec(&self) -> Spec {
+    pub(crate) async fn spec(&self) -> Spec {
         usual_spec(&self.oci).await
     }
 
-    pub async fn create(&self, spec: &Spec) -> SandboxId {
+    pub(crate) async fn create(&self, spec: &Spec) -> SandboxId {
         let id = new_id();
         self.oci.create(&id, spec).await.unwrap();
         id
     }
 
-    pub async fn envd(&self, id: &SandboxId) -> Envd {
+    pub(crate) async fn envd(&self, id: &SandboxId) -> Envd {
         let endpoint = self.oci.endpoint(id).await.unwrap();
         Envd::new(endpoint.dial, endpoint.token)
     }
 
     /// Runs a command in a shell as root.
-    pub async fn run(&self, id: &SandboxId, command: &str) -> Ran {
+    pub(crate) async fn run(&self, id: &SandboxId, command: &str) -> Ran {
         self.run_as(id, "root", command).await
     }
 
-    pub async fn run_as(&self, id: &SandboxId, user: &str, command: &str) -> Ran {
+    pub(crate) async fn run_as(&self, id: &SandboxId, user: &str, command: &str) -> Ran {
         let start = Start {
             program: "/bin/sh".into(),
             args: vec!["-c".into(), command.into()],
@@ -128,7 +128,7 @@ impl Yard {
     }
 
     /// The record of a sandbox, as it lies on disk.
-    pub fn record(&self, id: &SandboxId) -> serde_json::Value {
+    pub(crate) fn record(&self, id: &SandboxId) -> serde_json::Value {
         let files = std::fs::read_dir(self.folder.path().join("slots")).unwrap();
         let texts = files.filter_map(|file| std::fs::read_to_string(file.unwrap().path()).ok());
         let mut records = texts.map(|text| serde_json::from_str::<serde_json::Value>(&text).unwrap());
@@ -136,7 +136,7 @@ impl Yard {
     }
 
     /// The processes of a sandbox, as the host sees them, each with its users.
-    pub fn owners(&self, id: &SandboxId) -> Vec<(i32, u32)> {
+    pub(crate) fn owners(&self, id: &SandboxId) -> Vec<(i32, u32)> {
         let name = self.record(id)["name"].as_str().unwrap().to_owned();
         let house = format!("{}-oci", self.config.house);
         let cgroup = carrel_linux::Hierarchies::open(&house).unwrap().cgroup(&name);
@@ -146,7 +146,7 @@ impl Yard {
     }
 
     /// Kills the second kernel of a sandbox from outside, as a reboot would.
-    pub async fn kill_runtime(&self, id: &SandboxId) {
+    pub(crate) async fn kill_runtime(&self, id: &SandboxId) {
         let pid = self.record(id)["first"]["pid"].as_i64().unwrap() as i32;
         let pid = rustix::process::Pid::from_raw(pid).unwrap();
         rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
@@ -156,7 +156,7 @@ impl Yard {
     }
 
     /// Ends everything and asserts that nothing is left: no process, cgroup, mount or file.
-    pub async fn close(self) {
+    pub(crate) async fn close(self) {
         for (id, _) in self.oci.list().await.unwrap() {
             self.oci.destroy(&id).await.unwrap();
         }
@@ -166,7 +166,7 @@ impl Yard {
     }
 }
 
-pub fn assert_nothing_is_left(folder: &Path, house: &str) {
+pub(crate) fn assert_nothing_is_left(folder: &Path, house: &str) {
     assert_eq!(cgroups(house), Vec::<PathBuf>::new(), "cgroups are left behind");
     let here = folder.to_str().unwrap();
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
@@ -181,14 +181,14 @@ pub fn assert_nothing_is_left(folder: &Path, house: &str) {
 }
 
 /// A runtime of the host. The tests are about it, so they fail without it.
-pub fn find(program: &str) -> PathBuf {
+pub(crate) fn find(program: &str) -> PathBuf {
     let path = std::env::var_os("PATH").unwrap();
     let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/usr/bin".into()]);
     let found = folders.map(|folder| folder.join(program)).find(|program| program.is_file());
     found.unwrap_or_else(|| panic!("these tests need {program}: apt-get install {program}"))
 }
 
-pub fn config(folder: &Path, runtime: PathBuf) -> Config {
+pub(crate) fn config(folder: &Path, runtime: PathBuf) -> Config {
     assert!(rustix::process::geteuid().is_root(), "these tests mount and need root");
     Config {
         folder: folder.to_owned(),
@@ -199,7 +199,7 @@ pub fn config(folder: &Path, runtime: PathBuf) -> Config {
     }
 }
 
-pub fn new_id() -> SandboxId {
+pub(crate) fn new_id() -> SandboxId {
     SandboxId::from_random(random_bytes())
 }
 

@@ -87,11 +87,7 @@ pub(crate) async fn doctor(data: &DataDir, args: &FileArgs, common: &Common) -> 
     }
     for (program, what, hint) in [
         ("mkfs.btrfs", "quick copies of sandboxes and disk limits by the filesystem", "apt-get install btrfs-progs"),
-        (
-            "criu",
-            "pausing with memory to disk (4.1 or newer)",
-            "scripts/install-criu, or apt-get install criu on Debian 13",
-        ),
+        ("criu", "pausing with memory to disk (4.1, from kernel 6.16 on 4.2)", "scripts/install-criu"),
         ("runsc", "isolation gvisor", "apt-get install runsc"),
         ("mmdebstrap", "the template debian", "apt-get install mmdebstrap"),
     ] {

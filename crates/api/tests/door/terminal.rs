@@ -87,6 +87,7 @@ on_both_databases! {
         terminal.type_in("exit 5\n").await;
         let exit = terminal.told().await;
         assert_eq!((&exit["type"], &exit["code"]), (&json!("exit"), &json!(5)));
+        drop(terminal);
         house.close().await;
         database.drop().await;
     }

@@ -97,13 +97,15 @@ mod tests {
     #[test]
     fn every_kind_of_address_is_understood() {
         let asked = understood(
-            "--listen fd:0 --listen unix:/run/envd --listen abstract:a --listen tcp:127.0.0.1:1 --host-only",
+            "--listen fd:0 --listen unix:/run/envd --listen abstract:a --listen tcp:127.0.0.1:1 \
+             --forward 127.0.0.1:2=/run/gateway --host-only",
         );
         let listen = vec![
             Address::Stdin,
             Address::Unix("/run/envd".into()),
             Address::Abstract(b"a".to_vec()),
             Address::Tcp(SocketAddr::from(([127, 0, 0, 1], 1))),
+            Address::Forward(SocketAddr::from(([127, 0, 0, 1], 2)), "/run/gateway".into()),
         ];
         assert_eq!(asked, Ok(Asked::Serve(Args { listen, host_only: true, subreaper: false })));
     }

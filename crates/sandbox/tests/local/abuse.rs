@@ -8,7 +8,9 @@ use carrel_model::{
     SandboxId,
     sandbox::{Depth, Spec},
 };
-use carrel_sandbox::{Pausing, Provider, ProviderError, Sighting, providers::local::DiskChoice, template::Shelves};
+use carrel_sandbox::{
+    Forking, Pausing, Provider, ProviderError, Sighting, providers::local::DiskChoice, template::Shelves,
+};
 use futures::{StreamExt, future::join_all, stream};
 use serde_json::json;
 
@@ -351,5 +353,45 @@ async fn twenty_who_come_at_once_are_all_served() {
     for (id, ran) in made.iter().zip(ran) {
         assert_eq!(ran.out, format!("{id}\n"));
     }
+    yard.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sandbox_that_sleeps_is_kept_as_often_as_one_likes() {
+    for disk in [DiskChoice::Folder, DiskChoice::Image(Some(1 << 30))] {
+        let yard = Yard::with(disk, 0).await;
+        let spec = yard.spec().await;
+        let id = yard.create(&spec).await;
+        yard.run(&id, "echo kept > /state").await;
+        yard.local.pause(&id, Depth::Files).await.unwrap();
+        for name in ["snapshot/one", "snapshot/two", "snapshot/three"] {
+            yard.local.snapshot(&id, &name.parse().unwrap(), false).await.unwrap();
+            let forked = yard.create(&Spec { template: name.parse().unwrap(), ..spec.clone() }).await;
+            assert_eq!(yard.run(&forked, "cat /state").await.out, "kept\n", "{name}");
+        }
+        yard.local.resume(&id).await.unwrap();
+        assert_eq!(yard.run(&id, "cat /state").await.out, "kept\n");
+        yard.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_start_command_runs_once_whoever_serves_the_sandbox_next() {
+    let mut yard = Yard::open().await;
+    let mut spec = with_layer(&yard, "started", |layer| fs::create_dir(layer.join("x")).unwrap()).await;
+    let shelves = Shelves::open(yard.folder.path().join("templates")).unwrap();
+    let mut template = shelves.find(&spec.template).unwrap().unwrap();
+    template.name = "starting".parse().unwrap();
+    template.config.start_command = Some("echo started >> /tmp/starts; sleep 100000".into());
+    template.config.ready_command = Some("test -s /tmp/starts".into());
+    shelves.keep(&template).unwrap();
+    spec.template = template.name;
+    let id = yard.create(&spec).await;
+    assert_eq!(yard.run(&id, "cat /tmp/starts").await.out, "started\n");
+    yard.reopen().await;
+    // Whoever asks next would start it again, if that had not been remembered.
+    yard.envd(&id).await.health().await.unwrap();
+    let ran = yard.run(&id, "cat /tmp/starts; cat /proc/[0-9]*/cmdline | tr '\\0' '\\n' | grep -c '^100000$'").await;
+    assert_eq!(ran.out, "started\n1\n", "{ran:?}");
     yard.close().await;
 }

@@ -6,8 +6,8 @@ use std::{collections::BTreeSet, fs, os::unix::net::UnixListener, path::Path};
 
 use attempts::{Attempt, attempts};
 use carrel_envd::Start;
-use carrel_model::SandboxId;
-use carrel_sandbox::{Provider, template::Shelves};
+use carrel_model::{SandboxId, sandbox::Depth};
+use carrel_sandbox::{Pausing, Provider, template::Shelves};
 
 use crate::yard::{Ran, Yard};
 
@@ -15,6 +15,8 @@ use crate::yard::{Ran, Yard};
 const PROBE: &str = include_str!("intruder/probe.py");
 /// The capabilities of a guest, as the kernel prints them: owning files, changing users, signalling, low ports, chroot.
 const CAPABILITIES: &str = "00000000800405fb";
+/// Those of its first process: one more, which allows nothing and keeps the others out of its memory.
+const FIRST_CAPABILITIES: &str = "00000008800405fb";
 
 /// The command that makes an attempt.
 fn command(script: &str) -> String {
@@ -45,13 +47,27 @@ async fn holes(attempts: &[Attempt], run: impl AsyncFn(&str, &str) -> Ran) -> Ve
 async fn no_way_out_is_known() {
     let yard = Yard::open().await;
     let id = yard.create(&yard.spec().await).await;
-    let prepared = yard.run(&id, &command(PREPARED)).await;
+    expect_no_way_out(&yard, &id).await;
+    yard.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_way_out_is_known_after_a_night_on_disk_either() {
+    let yard = Yard::open().await;
+    let id = yard.create(&yard.spec().await).await;
+    assert_eq!(yard.local.pause(&id, Depth::Stored).await, Ok(Depth::Stored), "{}", yard.record(&id)["unfit"]);
+    assert_eq!(yard.local.resume(&id).await, Ok(Depth::Stored), "{}", yard.record(&id)["unfit"]);
+    expect_no_way_out(&yard, &id).await;
+    yard.close().await;
+}
+
+async fn expect_no_way_out(yard: &Yard, id: &SandboxId) {
+    let prepared = yard.run(id, &command(PREPARED)).await;
     assert_eq!((prepared.code, prepared.out.as_str()), (0, "ready\n"), "{prepared:?}");
     let attempts = attempts();
     assert!(attempts.len() > 100, "{} attempts", attempts.len());
-    let holes = holes(&attempts, async |who, command| yard.run_as(&id, who, command).await).await;
+    let holes = holes(&attempts, async |who, command| yard.run_as(id, who, command).await).await;
     assert!(holes.is_empty(), "{} holes:\n{}", holes.len(), holes.join("\n"));
-    yard.close().await;
 }
 
 /// Programs that would give a plain user more, if marks on files counted inside.
@@ -263,8 +279,8 @@ async fn the_kernel_itself_says_that_a_sandbox_is_confined() {
         };
         for (name, value) in [
             ("CapInh", "0000000000000000"),
-            ("CapPrm", CAPABILITIES),
-            ("CapEff", CAPABILITIES),
+            ("CapPrm", FIRST_CAPABILITIES),
+            ("CapEff", FIRST_CAPABILITIES),
             ("CapBnd", CAPABILITIES),
             ("CapAmb", "0000000000000000"),
             ("NoNewPrivs", "1"),

@@ -1,7 +1,5 @@
 //! Sleep on disk: files and memory, and copies that begin in the middle of their source's life.
 
-use std::time::Instant;
-
 use bytes::Bytes;
 use carrel_envd::{Event, Events, Selector, Start};
 use carrel_model::{
@@ -144,15 +142,50 @@ async fn a_hundred_megabytes_come_back_as_they_were() {
         let envd = yard.envd(&id).await;
         envd.send_input(&Selector::Tag("memory".into()), false, Bytes::from_static(b"sum\n")).await.unwrap();
         let sum = line(&mut events).await;
-        let began = Instant::now();
         assert_eq!(yard.local.pause(&id, Depth::Stored).await, Ok(Depth::Stored));
-        let stored = began.elapsed();
-        let began = Instant::now();
         assert_eq!(yard.local.resume(&id).await, Ok(Depth::Stored));
-        let restored = began.elapsed();
         assert_eq!(ask(&yard, &id, "memory").await, sum);
-        tracing::info!(megabytes, ?stored, ?restored, "measured");
-        std::fs::write(format!("/tmp/x/measured-{megabytes}"), format!("{stored:?} {restored:?}")).ok();
+    }
+    yard.close().await;
+}
+
+/// Each says `ready` once, waits for a line, and says `back`.
+const BUSY: [&str; 6] = [
+    "echo x > log; tail -f log >/dev/null & echo ready; read line; kill $! && echo back",
+    "echo back > log; exec 3<log; rm log; echo ready; read line; cat <&3",
+    "script -qc 'sleep 1000' /dev/null >/dev/null & echo ready; read line; kill $! && echo back",
+    "sleep 1000 & kill -STOP $!; echo ready; read line; kill -CONT $! && kill $! && echo back",
+    "exec python3 -c '
+import socket, threading, time
+listener = socket.create_server((\"127.0.0.1\", 8000))
+one = socket.create_connection((\"127.0.0.1\", 8000)); other, _ = listener.accept()
+for _ in range(20): threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()
+print(\"ready\", flush=True); input()
+try: assert one.recv(1) == b\"\"
+except ConnectionError: pass
+socket.create_connection((\"127.0.0.1\", 8000)); listener.accept(); print(\"back\", flush=True)'",
+    "exec python3 -c '
+import mmap, os, socket
+one, other = socket.socketpair(); one.send(b\"ba\")
+file = os.open(\"/dev/shm/file\", os.O_RDWR | os.O_CREAT); os.ftruncate(file, 4096)
+memory = mmap.mmap(file, 4096); memory[:2] = b\"ck\"
+print(\"ready\", flush=True); input(); print((other.recv(2) + memory[:2]).decode(), flush=True)'",
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_agents_leave_running_is_stored() {
+    let yard = yard(DiskChoice::Folder).await;
+    let spec = yard.spec().await;
+    for command in BUSY {
+        let id = yard.create(&spec).await;
+        let mut events = begin(&yard, &id, "busy", command).await;
+        assert_eq!(line(&mut events).await, "ready", "{command}");
+        let stored = yard.local.pause(&id, Depth::Stored).await;
+        assert_eq!(stored, Ok(Depth::Stored), "{command}: {}", yard.record(&id)["unfit"]);
+        let back = yard.local.resume(&id).await;
+        assert_eq!(back, Ok(Depth::Stored), "{command}: {}", yard.record(&id)["unfit"]);
+        assert_eq!(ask(&yard, &id, "busy").await, "back", "{command}");
+        yard.local.destroy(&id).await.unwrap();
     }
     yard.close().await;
 }
@@ -263,9 +296,7 @@ async fn copies_with_memory_go_on_each_for_itself() {
         let mut bases = vec![yard.record(&source)["base"].clone()];
         for round in 0..3 {
             let id = new_id();
-            let began = Instant::now();
             yard.local.create(&id, &forked).await.unwrap();
-            std::fs::write(format!("/tmp/x/fork-{round}"), format!("{:?}", began.elapsed())).ok();
             assert_eq!(yard.record(&id)["remembers"], true, "{}", yard.record(&id)["unfit"]);
             assert_eq!(
                 yard.run(&id, "cat /state; echo three > /state; echo $CARREL_SANDBOX_ID").await.out,

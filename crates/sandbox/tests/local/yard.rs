@@ -195,7 +195,7 @@ impl Drop for Broom {
                 }
             }
         }
-        let _ = std::process::Command::new("umount").arg("--quiet").arg(self.folder.join("disk")).status();
+        let _ = std::process::Command::new("umount").arg(self.folder.join("disk")).output();
     }
 }
 

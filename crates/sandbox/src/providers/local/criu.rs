@@ -27,8 +27,10 @@ use super::{
 };
 use crate::template::{LayerId, Template};
 
-/// The oldest CRIU that knows the vDSO of newer kernels.
-const OLDEST: (u32, u32) = (4, 1);
+/// The oldest CRIU that knows the vDSO of newer kernels, and the oldest that knows the sockets of still newer ones.
+const OLDEST: [(u32, u32); 2] = [(4, 1), (4, 2)];
+/// The first kernel on which sockets of the network have no credentials to be asked for.
+const NEWER_KERNEL: (u32, u32) = (6, 16);
 /// What CRIU itself needs on top of a sandbox's limits while it brings it back.
 const ITS_OWN: Bounds = Bounds { cpus: 1.0, memory: 128 << 20, pids: 64 };
 /// Beside the images: what a fork must know of its source.
@@ -57,9 +59,13 @@ impl Criu {
         };
         let cache = under("CARREL_CACHE", "").or_else(|| under("XDG_CACHE_HOME", "carrel"));
         places.extend(cache.or_else(|| under("HOME", ".cache/carrel")).map(|cache| cache.join("criu/criu")));
-        let found = places.into_iter().find(|place| version(place).is_some_and(|version| version >= OLDEST));
+        let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").ok().and_then(|text| numbers(&text));
+        let [older, newer] = OLDEST;
+        let oldest = if kernel >= Some(NEWER_KERNEL) { newer } else { older };
+        let found = places.into_iter().find(|place| version(place) >= Some(oldest));
         Criu(found.ok_or_else(|| {
-            "memory cannot be stored: CRIU 4.1 or newer is missing (scripts/install-criu, or apt-get install criu on Debian 13)".into()
+            let (major, minor) = oldest;
+            format!("memory cannot be stored: CRIU {major}.{minor} or newer is missing (scripts/install-criu)")
         }))
     }
 
@@ -80,8 +86,13 @@ fn version(program: &Path) -> Option<(u32, u32)> {
     }
     let told = Command::new(program).arg("--version").stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
     let told = String::from_utf8_lossy(&told.stdout).into_owned();
-    let mut numbers = told.lines().find_map(|line| line.strip_prefix("Version: "))?.split('.');
-    Some((numbers.next()?.trim().parse().ok()?, numbers.next()?.trim().parse().ok()?))
+    numbers(told.lines().find_map(|line| line.strip_prefix("Version: "))?)
+}
+
+/// The first two numbers of a version.
+fn numbers(text: &str) -> Option<(u32, u32)> {
+    let mut numbers = text.trim().split(['.', '-']).map(str::parse);
+    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }
 
 impl Yard {
@@ -248,5 +259,6 @@ mod tests {
             assert_eq!(version(&program), expected, "{told}");
         }
         assert_eq!(version(&folder.path().join("none")), None);
+        assert_eq!(numbers("6.18-rc1\n"), Some((6, 18)));
     }
 }

@@ -106,6 +106,7 @@ impl Inner {
                 if record.asleep == Some(Depth::Stored) {
                     inner.yard.settle_stored(&mut record)?;
                 }
+                inner.yard.settle(&mut record)?;
                 let network = match record.first.filter(|first| first.is_alive()) {
                     Some(first) => std::fs::File::open(format!("/proc/{}/ns/net", first.pid)).ok(),
                     None => None,
@@ -260,6 +261,10 @@ impl Inner {
             start(&envd, command, record.config.ready_command.as_deref()).await?;
         }
         desk.record.ready = true;
+        if desk.record.config.start_command.is_some() {
+            // It runs once, whoever serves the sandbox next.
+            self.yard.keep(&desk.record).map_err(|error| unavailable("remember that it started", &error))?;
+        }
         Ok(())
     }
 

@@ -109,7 +109,7 @@ impl Config {
 impl Local {
     /// Ends what waits in the pool and lets the launcher go. Sandboxes live on.
     pub async fn close(&self) {
-        self.inner.pool.close();
+        self.inner.pool.close().await;
         let inner = Arc::clone(&self.inner);
         let closed = aside(move || {
             for record in inner.pool.take_all() {

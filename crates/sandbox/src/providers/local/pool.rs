@@ -9,7 +9,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use carrel_model::sandbox::{Limits, Spec};
+use carrel_model::{
+    TemplateName,
+    sandbox::{Limits, Spec},
+};
 use tokio::sync::Notify;
 
 use super::{
@@ -44,6 +47,8 @@ pub(crate) struct Pool {
     closed: AtomicBool,
     /// Somebody waits for a slot to be made: the pool steps back.
     live: AtomicUsize,
+    /// Held while a slot is being made and until it waits.
+    filling: tokio::sync::Mutex<()>,
     hits: AtomicU64,
     misses: AtomicU64,
 }
@@ -56,6 +61,7 @@ impl Pool {
             taken: Notify::new(),
             closed: AtomicBool::new(false),
             live: AtomicUsize::new(0),
+            filling: tokio::sync::Mutex::default(),
             hits: AtomicU64::new(0),
             misses: AtomicU64::new(0),
         }
@@ -76,13 +82,26 @@ impl Pool {
         self.kinds().values().map(|waiting| waiting.slots.len()).sum()
     }
 
-    pub(crate) fn close(&self) {
+    /// Nothing waits in it any more, from now on. Returns when what was being made is made, and waits or has ended.
+    pub(crate) async fn close(&self) {
         self.closed.store(true, Ordering::SeqCst);
-        self.taken.notify_waiters();
+        self.taken.notify_one();
+        drop(self.stand_still().await);
+    }
+
+    /// Keeps the pool from making slots for as long as this is held.
+    pub(crate) async fn stand_still(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.filling.lock().await
     }
 
     pub(crate) fn take_all(&self) -> Vec<Record> {
         self.kinds().drain().flat_map(|(_, waiting)| waiting.slots).map(|(record, _)| record).collect()
+    }
+
+    /// Slots of a template that is forgotten: nobody will ask for them, and they hold its layers.
+    pub(crate) fn forget(&self, name: &TemplateName) -> Vec<Record> {
+        let gone: Vec<_> = self.kinds().extract_if(|_, waiting| waiting.template.name == *name).collect();
+        gone.into_iter().flat_map(|(_, waiting)| waiting.slots).map(|(record, _)| record).collect()
     }
 
     fn kinds(&self) -> MutexGuard<'_, HashMap<Kind, Waiting>> {
@@ -239,19 +258,28 @@ async fn refill(inner: Weak<Inner>) {
         }
         metrics::gauge!("carrel_pool_waiting").set(here.pool.waiting() as f64);
         here.pool.quiet().await;
-        match here.pool.next() {
+        let filling = here.pool.stand_still().await;
+        if here.pool.closed.load(Ordering::SeqCst) {
+            return;
+        }
+        let filled = match here.pool.next() {
             Next::Make(kind, template, limits) => match here.make_slot(*template, limits, false).await {
                 Ok(slot) => {
                     here.warm(&slot).await;
                     if let Some((record, _)) = here.pool.put(&kind, slot) {
                         let _ = here.end_slot(record).await;
                     }
+                    false
                 }
                 // Whoever asks for one hears why; the pool tries again when the next one was taken.
-                Err(_) => rest(here).await,
+                Err(_) => true,
             },
-            Next::End(record) => drop(here.end_slot(*record).await),
-            Next::Rest => rest(here).await,
+            Next::End(record) => here.end_slot(*record).await.is_err(),
+            Next::Rest => true,
+        };
+        drop(filling);
+        if filled {
+            rest(here).await;
         }
     }
 }

@@ -182,7 +182,7 @@ impl Inner {
     /// it runs on.
     pub(crate) async fn dump(self: &Arc<Self>, desk: &Desk) -> Result<PathBuf, String> {
         /// Somebody who calls while it is being written is in the way.
-        const TRIES: u32 = 3;
+        const TRIES: u32 = 2;
         if let Some(why) = self.yard.criu.missing() {
             return Err(why);
         }

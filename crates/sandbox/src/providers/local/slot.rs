@@ -12,7 +12,7 @@ use std::{
 };
 
 use carrel_linux::{Bounds, Cgroup, Hierarchies, Jail, Launcher, Mapping};
-use carrel_model::sandbox::{Limits, Network};
+use carrel_model::sandbox::{Depth, Limits, Network};
 
 use super::{criu::Criu, disk::Disk, guest, line, record::Record};
 use crate::{
@@ -275,6 +275,8 @@ impl Yard {
     /// Makes a layer of what a sandbox without processes wrote: the sandbox stands on it from now on. One rename, at any
     /// size; the record comes first, and `mend` takes it back when the rename did not happen.
     pub(crate) fn give_upper(&self, record: &mut Record, layer: &LayerId) -> io::Result<()> {
+        // Given already, and not woken since: there is nothing to give but an empty layer.
+        self.make_folder(record)?;
         record.layers.push(layer.clone());
         self.keep(record)?;
         self.shelves.adopt_unread(self.folder(record), layer.clone())?;
@@ -298,6 +300,29 @@ impl Yard {
             self.keep(record)?;
         }
         Ok(())
+    }
+
+    /// Brings a slot to where its record says it is, when the server ended in the middle: what nobody acknowledged did
+    /// not happen.
+    pub(crate) fn settle(&self, record: &mut Record) -> io::Result<()> {
+        let alive = record.first.is_some_and(|first| first.is_alive());
+        let cgroup = self.cgroup(record);
+        let frozen = cgroup.is_frozen();
+        match record.asleep {
+            // Broken off in a pause, or while a snapshot was taken.
+            None if alive && frozen => cgroup.set_frozen(false, KERNEL_PATIENCE),
+            // Broken off in a resume.
+            Some(Depth::Frozen | Depth::PagedOut) if alive && !frozen && self.hierarchies.can_freeze() => {
+                cgroup.set_frozen(true, KERNEL_PATIENCE)
+            }
+            Some(Depth::Files) if alive || cgroup.is_populated() => {
+                self.stop(record)?;
+                record.first = None;
+                record.ready = false;
+                self.keep(record)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Deletes what is on its way out.

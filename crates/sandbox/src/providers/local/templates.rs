@@ -44,6 +44,10 @@ impl Templating for Local {
         let trouble = |error: std::io::Error| unavailable("forget the template", &error);
         let known = self.inner.yard.shelves.find(name).map_err(trouble)?;
         self.inner.yard.shelves.forget(name).map_err(trouble)?;
+        let _still = self.inner.pool.stand_still().await;
+        for record in self.inner.pool.forget(name) {
+            self.inner.end_slot(record).await?;
+        }
         if let Some(template) = known.filter(|template| template.memory) {
             let inner = Arc::clone(&self.inner);
             aside(move || inner.yard.forget_snapshot(&template)).await.map_err(trouble)?;

@@ -54,7 +54,8 @@ impl Measure {
 
     fn row(&self) -> String {
         let Measure { name, unit, aim, rounds } = self;
-        let house = unit.show(median(rounds.iter().map(|round| round.0)));
+        let house =
+            if rounds.is_empty() { "none".into() } else { unit.show(median(rounds.iter().map(|round| round.0))) };
         let peer = median(rounds.iter().map(|round| round.1));
         if peer.is_nan() {
             return format!("  {name:<38}{house:>12}{:>12}{:>9}   {aim}", "", "");

@@ -138,11 +138,29 @@ fn open_image(folder: &Path, size: Option<u64>) -> io::Result<Disk> {
             let half = free.f_bavail * free.f_frsize / 2;
             make_image(&image, size.unwrap_or(half.min(LARGEST_IMAGE)))?;
         }
-        let options = "loop,noatime,nodev,nosuid,discard=async";
-        run(Command::new("mount").args(["-t", "btrfs", "-o", options, "--"]).arg(&image).arg(&root))?;
+        mount_image(&image, &root)?;
     }
     let limits = btrfs::count(&root).is_ok();
     Ok(Disk { root, subvolumes: true, limits, without: None, image: true })
+}
+
+/// Mounts an image. The launcher of a server that was killed may hold the former mount for a moment longer, and the
+/// kernel takes no filesystem twice: then it is tried again.
+fn mount_image(image: &Path, root: &Path) -> io::Result<()> {
+    const TRIES: u32 = 100;
+    let options = "loop,noatime,nodev,nosuid,discard=async";
+    let mut tries = 0;
+    loop {
+        let mounted = run(Command::new("mount").args(["-t", "btrfs", "-o", options, "--"]).arg(image).arg(root));
+        tries += 1;
+        if btrfs::is_here(root) {
+            return Ok(());
+        }
+        if tries == TRIES {
+            return mounted;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
 }
 
 /// Makes it beside and renames it: an image is whole or not there.

@@ -17,6 +17,7 @@ mod report;
 mod server;
 
 use clap::{Parser, ValueEnum};
+use tokio::signal::unix::{SignalKind, signal};
 
 /// Whatever went wrong ends the run.
 type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
@@ -89,7 +90,15 @@ fn main() -> Outcome<()> {
         [Part::House] => runtime.block_on(house::serve()),
         [Part::Peer] => runtime.block_on(peer::serve()),
         [Part::Desk] => runtime.block_on(desk::serve()),
-        chosen => runtime.block_on(measure(if chosen.is_empty() { ALL } else { chosen }, &args)),
+        chosen => runtime.block_on(async {
+            // Whoever is told to end lets go of everything first: servers, containers, folders.
+            let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+            tokio::select! {
+                measured = Box::pin(measure(if chosen.is_empty() { ALL } else { chosen }, &args)) => measured,
+                _ = interrupt.recv() => Err("interrupted".into()),
+                _ = terminate.recv() => Err("told to end".into()),
+            }
+        }),
     }
 }
 

@@ -6,6 +6,7 @@
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::SocketAddr,
+    os::unix::process::CommandExt,
     path::PathBuf,
     process::{Child, ChildStdin, Command, Stdio},
     time::{Duration, Instant},
@@ -56,7 +57,9 @@ impl Server {
     fn start(role: &str, first_words: &str, patience: Duration) -> Outcome<Server> {
         // Not the path: the binary may be built anew while we measure.
         let mut command = Command::new("/proc/self/exe");
-        let mut process = command.arg(role).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        // In a group of its own: what ends the group of the measuring process leaves it the time to tidy up.
+        command.arg(role).process_group(0);
+        let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let (words, said, pid) = (process.stdin.take(), process.stdout.take(), process.id());
         // From here on, dropping it ends the process.
         let placeholder = SocketAddr::from(([127, 0, 0, 1], 0));

@@ -1,5 +1,6 @@
 //! The providers, each in its own folder with the same names inside.
 
+mod common;
 pub mod fake;
 pub mod local;
 pub mod oci;

@@ -10,9 +10,7 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
-    io::{self, Write},
-    os::unix::fs::OpenOptionsExt,
+    io,
     path::{Path, PathBuf},
 };
 
@@ -23,7 +21,10 @@ use carrel_model::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::template::{Config, LayerId};
+use crate::{
+    providers::common::paper::{self, Survives},
+    template::{Config, LayerId},
+};
 
 /// A slot as it is remembered.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -62,43 +63,19 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// Writes it beside, then renames: it is there whole or not at all. Only its owner may read it.
+    /// Keeps it. What sleeps on disk must survive the machine; what runs does not anyway.
     pub(crate) fn keep(&self, slots: &Path) -> io::Result<()> {
-        let draft = slots.join(format!(".{}.json", self.name));
-        let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
-        file.write_all(&serde_json::to_vec(self)?)?;
-        // What sleeps on disk must survive the machine; what runs does not anyway.
-        if matches!(self.asleep, Some(Depth::Stored | Depth::Files)) {
-            file.sync_all()?;
-        }
-        fs::rename(&draft, slots.join(format!("{}.json", self.name)))
+        let on_disk = matches!(self.asleep, Some(Depth::Stored | Depth::Files));
+        let survives = if on_disk { Survives::Machine } else { Survives::Process };
+        paper::keep(slots, &self.name, self, survives)
     }
 
-    /// All records in a folder. A draft that was not finished is removed.
+    /// All records in a folder.
     pub(crate) fn all(slots: &Path) -> io::Result<Vec<Record>> {
-        let mut records = Vec::new();
-        for file in fs::read_dir(slots)? {
-            let path = file?.path();
-            let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
-            if !name.ends_with(".json") {
-                continue;
-            }
-            if name.starts_with('.') {
-                fs::remove_file(&path)?;
-                continue;
-            }
-            match serde_json::from_slice(&fs::read(&path)?) {
-                Ok(record) => records.push(record),
-                Err(error) => return Err(io::Error::new(io::ErrorKind::InvalidData, format!("{name}: {error}"))),
-            }
-        }
-        Ok(records)
+        paper::all(slots)
     }
 
     pub(crate) fn forget(&self, slots: &Path) -> io::Result<()> {
-        match fs::remove_file(slots.join(format!("{}.json", self.name))) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        }
+        paper::forget(slots, &self.name)
     }
 }

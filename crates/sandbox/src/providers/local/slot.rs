@@ -17,13 +17,12 @@ use carrel_model::sandbox::{Depth, Limits, Network};
 use super::{criu::Criu, disk::Disk, guest, line, record::Record};
 use crate::{
     ProviderError,
+    providers::common::GATEWAY_PORT,
     template::{LayerId, Shelves, Template},
 };
 
 /// How long the kernel may take to end, freeze or thaw a sandbox.
 pub(crate) const KERNEL_PATIENCE: Duration = Duration::from_secs(20);
-/// The port of the loopback inside on which the host listens.
-pub(crate) const GATEWAY_PORT: u16 = 49_980;
 /// The first user of the host that sandboxes may be; far above everything that is usually given out.
 const FIRST_BASE: u32 = 0x7000_0000;
 /// How many ranges there are.

@@ -17,12 +17,13 @@ use secrecy::SecretString;
 
 use super::{
     Inner, Local, aside,
-    desk::{self, Desk, Place},
+    desk::{Desk, Place},
     finish, line,
     slot::unavailable,
 };
 use crate::{
     ProviderError, Templating,
+    providers::common::surroundings,
     template::{
         self, Config, LayerId, Progress, Source, Template, TemplateError,
         recipe::{self, Bench, Caching, Errand, Order, Workbench},
@@ -165,7 +166,7 @@ impl LocalBench {
     async fn introduce(&mut self) -> Result<(), TemplateError> {
         let Some(desk) = &self.desk else { return Ok(()) };
         let init = Init {
-            env: desk::surroundings(&desk.record).into_iter().collect(),
+            env: surroundings(desk.record.id.as_ref(), &desk.record.network).into_iter().collect(),
             token: Some(SecretString::from(desk.record.token.clone())),
             default_user: Some("root".into()),
             default_workdir: Some("/".into()),

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{line, runtime::Kind, slot::GATEWAY_PORT};
+use super::{line, runtime::Kind};
+use crate::providers::common::GATEWAY_PORT;
 use crate::providers::local::guest;
 
 /// What a build needs: owning files, changing users, signalling, low ports. The same as in a jail.

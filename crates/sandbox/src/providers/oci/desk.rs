@@ -5,12 +5,11 @@ use std::{
     time::Duration,
 };
 
-use carrel_envd::{Envd, EnvdError, Event, Init, Start};
+use carrel_envd::{Envd, Init};
 use carrel_model::{
     SandboxId,
-    sandbox::{Depth, NetworkMode, Spec},
+    sandbox::{Depth, Spec},
 };
-use futures::StreamExt;
 use secrecy::SecretString;
 use tokio::{
     net::UnixListener,
@@ -18,12 +17,11 @@ use tokio::{
     task::AbortHandle,
 };
 
-use super::{
-    Inner, aside, line,
-    record::Record,
-    slot::{GATEWAY_PORT, unavailable},
+use super::{Inner, aside, line, record::Record, slot::unavailable};
+use crate::{
+    Endpoint, ProviderError, Sighting, egress,
+    providers::common::{silent, start, surroundings},
 };
-use crate::{Endpoint, ProviderError, Sighting, egress};
 
 /// How long envd may take to listen.
 const WAKES: Duration = Duration::from_secs(30);
@@ -206,7 +204,7 @@ impl Inner {
         let envd = self.await_envd(desk).await?;
         let record = &desk.record;
         let mut env = record.config.env.clone();
-        env.extend(surroundings(record));
+        env.extend(surroundings(record.id.as_ref(), &record.network));
         env.extend(record.env.clone());
         let init = Init {
             env,
@@ -271,64 +269,4 @@ fn bind(path: &std::path::Path) -> std::io::Result<UnixListener> {
     let folder = path.parent().ok_or(std::io::ErrorKind::InvalidInput)?;
     let folder = std::fs::File::open(folder)?;
     UnixListener::bind(format!("/proc/self/fd/{}/{}", folder.as_raw_fd(), line::GATEWAY))
-}
-
-/// What every sandbox finds in its environment.
-fn surroundings(record: &Record) -> Vec<(String, String)> {
-    let gateway = format!("http://127.0.0.1:{GATEWAY_PORT}");
-    let mut env = vec![("CARREL_GATEWAY".to_owned(), gateway.clone())];
-    if let Some(id) = &record.id {
-        env.push(("CARREL_SANDBOX_ID".into(), id.to_string()));
-    }
-    if record.network.mode != NetworkMode::None {
-        for name in ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY", "all_proxy"] {
-            env.push((name.into(), gateway.clone()));
-        }
-        for name in ["NO_PROXY", "no_proxy"] {
-            env.push((name.into(), "localhost,127.0.0.1,::1".into()));
-        }
-    }
-    env
-}
-
-/// Runs the start command in the background and asks until it is ready.
-async fn start(envd: &Envd, command: &str, ready: Option<&str>) -> Result<(), ProviderError> {
-    /// A start command that is not ready after so long never will be.
-    const PATIENCE: Duration = Duration::from_secs(120);
-    let shell = |command: &str, tag: Option<&str>| Start {
-        program: "/bin/sh".into(),
-        args: vec!["-c".into(), command.into()],
-        tag: tag.map(str::to_owned),
-        ..Start::default()
-    };
-    let mut events = envd.start(&shell(command, Some("start"))).await.map_err(silent)?;
-    // Nobody reads what it prints: the reader keeps it going until it ends.
-    tokio::spawn(async move { while events.next().await.is_some() {} });
-    let Some(ready) = ready else { return Ok(()) };
-    let asked = async {
-        let mut pause = Duration::from_millis(50);
-        loop {
-            let mut events = envd.start(&shell(ready, None)).await?;
-            while let Some(event) = events.next().await {
-                if let Event::Ended(ended) = event?
-                    && ended.exit_code == 0
-                {
-                    return Ok::<_, EnvdError>(());
-                }
-            }
-            // The check is a command of the template's author: there is no bell to wait for.
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(Duration::from_millis(500));
-        }
-    };
-    match tokio::time::timeout(PATIENCE, asked).await {
-        Ok(done) => done.map_err(silent),
-        Err(_) => Err(ProviderError::Unfit {
-            why: format!("its start command was not ready after {PATIENCE:?}; it was asked with `{ready}`"),
-        }),
-    }
-}
-
-pub(crate) fn silent(error: EnvdError) -> ProviderError {
-    ProviderError::Unavailable { why: error.to_string() }
 }

@@ -36,6 +36,7 @@ use self::{
     slot::{Yard, unavailable},
     trial::Trial,
 };
+use super::common::{aside, finish};
 use crate::{
     Endpoint, Fitness, Forking, Pausing, Provider, ProviderError, Reach, Sighting,
     providers::local::{DiskChoice, disk},
@@ -222,26 +223,5 @@ impl Provider for Oci {
 
     fn forking(&self) -> Option<&dyn Forking> {
         Some(self)
-    }
-}
-
-/// Runs what blocks on a thread that may.
-async fn aside<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(done) => done,
-        Err(ended) => match ended.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
-            Err(_) => Err(io::Error::other("the server is closing")),
-        },
-    }
-}
-
-async fn finish<T>(task: tokio::task::JoinHandle<Result<T, ProviderError>>) -> Result<T, ProviderError> {
-    match task.await {
-        Ok(done) => done,
-        Err(ended) => match ended.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
-            Err(_) => Err(ProviderError::Unavailable { why: "the server is closing".into() }),
-        },
     }
 }

@@ -32,8 +32,6 @@ use crate::{
 
 /// How long the kernel may take to end, freeze or thaw a sandbox.
 pub(crate) const KERNEL_PATIENCE: Duration = Duration::from_secs(20);
-/// The port of the loopback inside that leads to the host.
-pub(crate) const GATEWAY_PORT: u16 = 49_980;
 /// The first user of the host that sandboxes may be: above those of the local provider.
 const FIRST_BASE: u32 = 0xe000_0000;
 /// How many ranges there are.

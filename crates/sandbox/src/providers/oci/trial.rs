@@ -16,11 +16,11 @@ use futures::StreamExt;
 
 use super::{
     HOST, Inner, aside,
-    desk::{Desk, silent},
+    desk::Desk,
     runtime::{Kind, Runtime},
     slot::unavailable,
 };
-use crate::ProviderError;
+use crate::{ProviderError, providers::common::silent};
 
 /// What was found out.
 #[derive(Debug)]

@@ -1,0 +1,8 @@
+//! What providers on this machine have in common. It knows neither of them.
+
+mod aside;
+mod greeting;
+pub(crate) mod paper;
+
+pub(crate) use aside::{aside, finish};
+pub(crate) use greeting::{GATEWAY_PORT, silent, start, surroundings};

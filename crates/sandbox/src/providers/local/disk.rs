@@ -26,6 +26,9 @@ pub enum DiskChoice {
 /// An image never takes more, unless somebody says so.
 const LARGEST_IMAGE: u64 = 256 << 30;
 
+/// How the names of images begin that are not whole yet.
+const DRAFT: &str = "disk.draft-";
+
 /// Where sandboxes write.
 #[derive(Debug)]
 pub(crate) struct Disk {
@@ -163,25 +166,27 @@ fn mount_image(image: &Path, root: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes it beside and renames it: an image is whole or not there.
+/// Makes it beside and renames it: an image is whole or not there. Each draft has a name of its own, since the mkfs of a
+/// server that was killed may still be writing to the draft it was given.
 fn make_image(image: &Path, size: u64) -> io::Result<()> {
     const SMALLEST: u64 = 256 << 20;
     if size < SMALLEST {
         return Err(io::Error::other("there is too little room on the disk"));
     }
-    let draft = image.with_extension("draft");
-    fs::File::create(&draft)?.set_len(size)?;
-    let made = run(Command::new("mkfs.btrfs").args(["--quiet", "--metadata", "single", "--"]).arg(&draft));
-    if let Err(error) = made {
-        let _ = fs::remove_file(&draft);
-        let missing = error.kind() == io::ErrorKind::NotFound;
-        return Err(if missing {
-            io::Error::other("mkfs.btrfs is missing (apt-get install btrfs-progs)")
-        } else {
-            error
-        });
+    let folder = image.parent().expect("an image lies in a folder");
+    for entry in fs::read_dir(folder)?.flatten() {
+        if entry.file_name().to_string_lossy().starts_with(DRAFT) {
+            fs::remove_file(entry.path())?;
+        }
     }
-    fs::rename(&draft, image)
+    let draft = tempfile::Builder::new().prefix(DRAFT).tempfile_in(folder)?;
+    draft.as_file().set_len(size)?;
+    run(Command::new("mkfs.btrfs").args(["--quiet", "--metadata", "single", "--"]).arg(draft.path())).map_err(|error| {
+        let missing = error.kind() == io::ErrorKind::NotFound;
+        if missing { io::Error::other("mkfs.btrfs is missing (apt-get install btrfs-progs)") } else { error }
+    })?;
+    draft.persist(image)?;
+    Ok(())
 }
 
 fn run(command: &mut Command) -> io::Result<()> {

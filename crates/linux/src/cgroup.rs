@@ -4,8 +4,9 @@
 //! for them); memory, processes and processor time come from it where it has the controllers, else from the old ones.
 
 use std::{
-    collections::BTreeMap,
-    fs, io,
+    collections::{BTreeMap, BTreeSet},
+    fs::{self, File},
+    io::{self, Write},
     os::fd::{AsFd, OwnedFd},
     path::{Path, PathBuf},
     time::{Duration, Instant},
@@ -201,24 +202,26 @@ impl Cgroup {
         Ok(Some(rustix::fs::open(folder, flags, Mode::empty())?))
     }
 
-    /// Moves a process into the old hierarchies, which have no birthplace.
-    pub(crate) fn join_old(&self, pid: i32) -> io::Result<()> {
-        for (controller, folder) in &self.old {
-            // The one that limits it elsewhere already need not be joined.
-            if self.new.contains(controller) {
-                continue;
-            }
-            fs::write(folder.join("cgroup.procs"), pid.to_string())?;
-        }
-        Ok(())
+    /// The doors of the old hierarchies, which have no birthplace: whoever holds them can walk in.
+    pub(crate) fn doors(&self) -> io::Result<Vec<File>> {
+        let elsewhere = |controller: &String| self.new.contains(controller);
+        // The one that limits it elsewhere already need not be entered, and some share a folder.
+        let old: BTreeSet<_> = self.old.iter().filter(|(name, _)| !elsewhere(name)).map(|(_, folder)| folder).collect();
+        old.into_iter().map(|folder| fs::OpenOptions::new().write(true).open(folder.join("tasks"))).collect()
     }
 
     /// Moves a process into all of them.
     pub fn join(&self, pid: i32) -> io::Result<()> {
+        let folders: BTreeSet<_> = self.folders().collect();
+        folders.into_iter().try_for_each(|folder| fs::write(folder.join("cgroup.procs"), pid.to_string()))
+    }
+
+    /// Moves the process that calls this into all of them. It has one thread.
+    pub(crate) fn enter(&self) -> io::Result<()> {
         if let Some(folder) = &self.unified {
-            fs::write(folder.join("cgroup.procs"), pid.to_string())?;
+            fs::write(folder.join("cgroup.procs"), "0")?;
         }
-        self.join_old(pid)
+        enter(self.doors()?)
     }
 
     /// Freezes or thaws all processes and waits until it is so. Says no when it is not so in time.
@@ -358,6 +361,12 @@ impl Cgroup {
             }
         }
     }
+}
+
+/// Walks through the doors of cgroups. A thread that moves itself waits for nobody; moving a process by its number waits
+/// until all processors took notice, some 10 ms.
+pub(crate) fn enter(doors: Vec<File>) -> io::Result<()> {
+    doors.into_iter().try_for_each(|mut door| door.write_all(b"0"))
 }
 
 /// The place, kind and options of a mount of cgroups.

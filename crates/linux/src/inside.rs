@@ -5,6 +5,7 @@
 
 use std::{
     ffi::CString,
+    fs::File,
     io,
     os::{
         fd::{AsFd, AsRawFd, OwnedFd},
@@ -25,14 +26,14 @@ use rustix::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    cgroup::enter,
     jail::{Jail, Mapping, Mishap},
     plain,
     rootfs::fresh,
     seccomp, sys, wire,
 };
 
-/// What the launcher says to the process inside, twice: first the mounts come along, in the order of `rootfs::assemble`,
-/// then `/dev`; the second time says that its limits hold.
+/// What the launcher says to the process inside. The mounts come along, in the order of `rootfs::assemble`, then `/dev`.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Begin;
 
@@ -88,13 +89,16 @@ pub(crate) const SETTINGS: [(&str, &str); 2] =
     [("proc/sys/user/max_user_namespaces", "0"), ("proc/sys/net/ipv4/ip_unprivileged_port_start", "0")];
 
 /// Becomes the first program. Never returns.
-pub(crate) fn become_guest(jail: &Jail, wire: &OwnedFd) -> ! {
-    let Err(mishap) = settle(jail, wire);
+pub(crate) fn become_guest(jail: &Jail, cgroups: Vec<File>, wire: &OwnedFd) -> ! {
+    let Err(mishap) = settle(jail, cgroups, wire);
     let _ = wire::send(wire, &Report::Failed(mishap), &[]);
     std::process::exit(1);
 }
 
-fn settle(jail: &Jail, wire: &OwnedFd) -> Result<std::convert::Infallible, Mishap> {
+fn settle(jail: &Jail, cgroups: Vec<File>, wire: &OwnedFd) -> Result<std::convert::Infallible, Mishap> {
+    // Its limits hold from here on, and where it is now is the root of the cgroups that it sees.
+    enter(cgroups).map_err(Mishap::at("enter the cgroups"))?;
+    sys::new_cgroup_namespace().map_err(Mishap::at("hide the cgroups"))?;
     let mounts = hear_launcher(wire)?;
     become_root_inside().map_err(Mishap::at("become root inside"))?;
     // A plain user on the host cannot go into our network to call us: the socket lies among its files.
@@ -122,9 +126,6 @@ fn settle(jail: &Jail, wire: &OwnedFd) -> Result<std::convert::Infallible, Misha
         }
         None => None,
     };
-    hear_launcher(wire)?;
-    // Only now, when the launcher has put us where we belong, is that the root of what we see.
-    sys::new_cgroup_namespace().map_err(Mishap::at("hide the cgroups"))?;
     confine(jail).map_err(Mishap::at("limit the process"))?;
     let (program, args, env) = command(jail).map_err(Mishap::at("name the first program"))?;
     let handed: Vec<_> = gateway.iter().map(|listener| listener.as_fd()).collect();

@@ -224,6 +224,7 @@ fn launch(
 ) -> Result<(Living, Vec<String>, Vec<OwnedFd>), Mishap> {
     let cgroup = hierarchies.cgroup(&jail.name);
     let birthplace = cgroup.birthplace().map_err(Mishap::at("open the cgroup"))?;
+    let doors = cgroup.doors().map_err(Mishap::at("open the cgroups"))?;
     let (ours, theirs) = wire::pair().map_err(Mishap::at("make a wire"))?;
     let namespaces = libc::CLONE_NEWUSER
         | libc::CLONE_NEWPID
@@ -234,10 +235,10 @@ fn launch(
     let side = sys::clone_into(namespaces, birthplace.as_ref()).map_err(Mishap::at("make namespaces"))?;
     let Side::Parent { pid, pidfd } = side else {
         drop(ours);
-        become_guest(jail, &theirs);
+        become_guest(jail, doors, &theirs);
     };
-    drop(theirs);
-    let made = equip(jail, &cgroup, devices, pid, &ours);
+    drop((theirs, doors));
+    let made = equip(jail, devices, pid, &ours);
     let made = made.and_then(|(unfit, gateway)| {
         let first = Living::of(pid).map_err(Mishap::at("look at the process"))?;
         let network = fs::File::open(format!("/proc/{pid}/ns/net")).map_err(Mishap::at("open the network"))?;
@@ -254,13 +255,7 @@ fn launch(
 }
 
 /// Does for the new process what it cannot do itself, and waits until its program runs.
-fn equip(
-    jail: &Jail,
-    cgroup: &crate::Cgroup,
-    devices: &Path,
-    pid: i32,
-    wire: &OwnedFd,
-) -> Result<(Vec<String>, Option<OwnedFd>), Mishap> {
+fn equip(jail: &Jail, devices: &Path, pid: i32, wire: &OwnedFd) -> Result<(Vec<String>, Option<OwnedFd>), Mishap> {
     map_users(jail, pid).map_err(Mishap::at("map users"))?;
     let mounts = match jail.mapping {
         crate::Mapping::Alone(..) => Vec::new(),
@@ -274,10 +269,6 @@ fn equip(
     let fds: Vec<_> = mounts.iter().map(AsFd::as_fd).collect();
     wire::send(wire, &Begin, &fds).map_err(Mishap::at("hand the mounts over"))?;
     drop(mounts);
-    // Joining may wait for all processors to take notice; meanwhile the process furnishes its root, and waits for us
-    // before it runs anything foreign.
-    cgroup.join_old(pid).map_err(Mishap::at("join the cgroups"))?;
-    wire::send(wire, &Begin, &[]).map_err(Mishap::at("let the process go"))?;
     let ended = || Mishap { step: "prepare the jail".into(), why: "its process ended".into() };
     let hear = || wire::receive::<Report>(wire).map_err(Mishap::at("hear the jail"));
     let (unfit, gateway) = match hear()?.ok_or_else(ended)? {

@@ -54,7 +54,7 @@ pub(crate) fn restore(
     let mut criu = Command::new(&memory.criu);
     let joins = cgroup.clone();
     let enter = move || {
-        joins.join(std::process::id() as i32)?;
+        joins.enter()?;
         sys::new_cgroup_namespace()
     };
     // SAFETY: this process has one thread, so its copy holds no lock and may allocate and write files.

@@ -85,6 +85,22 @@ pub fn mapped_root(layers: &[PathBuf], upper: &Path, work: &Path, users: &OwnedF
     })
 }
 
+/// An overlay of layers alone, lowest first, detached: what is in all of them together. Needs root.
+pub fn read_only_root(layers: &[PathBuf]) -> io::Result<OwnedFd> {
+    let overlay = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    for layer in layers.iter().rev() {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        give(&overlay, "lowerdir+", rustix::fs::open(layer, flags, Mode::empty())?.as_fd())?;
+    }
+    // With one layer there is nothing to lay over: an empty one below makes it two.
+    let nothing = fresh("tmpfs", &[("size", "4k")], MountAttrFlags::MOUNT_ATTR_RDONLY)?;
+    give(&overlay, "lowerdir+", nothing.as_fd())?;
+    let _ = fsconfig_set_string(&overlay, "redirect_dir", "follow");
+    fsconfig_create(&overlay)?;
+    let attributes = MountAttrFlags::MOUNT_ATTR_RDONLY | MountAttrFlags::MOUNT_ATTR_NOSUID;
+    Ok(fsmount(&overlay, FsMountFlags::FSMOUNT_CLOEXEC, attributes)?)
+}
+
 /// Gives a folder to an overlay: by descriptor, or by its name in `/proc` on kernels that take only names.
 fn give(overlay: &OwnedFd, key: &str, folder: BorrowedFd<'_>) -> io::Result<()> {
     match fsconfig_set_fd(overlay, key, folder) {

@@ -99,14 +99,7 @@ impl Shelves {
         file.sync_all()?;
         let mut spared = self.spared();
         fs::rename(&beside, self.template(&template.name))?;
-        for id in &template.layers {
-            if let Some(waiting) = spared.get_mut(id) {
-                *waiting -= 1;
-                if *waiting == 0 {
-                    spared.remove(id);
-                }
-            }
-        }
+        template.layers.iter().for_each(|id| release(&mut spared, id));
         drop(spared);
         sync_folder(&self.place("templates"))
     }
@@ -208,6 +201,11 @@ impl Shelves {
             }
         }
         all
+    }
+
+    /// Takes back that a layer is spared: nobody will keep a template that has it.
+    pub fn release(&self, id: &LayerId) {
+        release(&mut self.spared(), id);
     }
 
     /// Somebody else lives on layers of these shelves: whoever collects asks them first. They answer nothing when they
@@ -377,6 +375,15 @@ impl Drop for Draft {
     fn drop(&mut self) {
         // What cannot be removed now is swept later.
         let _ = erase(&self.path);
+    }
+}
+
+fn release(spared: &mut HashMap<LayerId, usize>, id: &LayerId) {
+    if let Some(waiting) = spared.get_mut(id) {
+        *waiting -= 1;
+        if *waiting == 0 {
+            spared.remove(id);
+        }
     }
 }
 

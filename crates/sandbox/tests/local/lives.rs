@@ -1,6 +1,6 @@
 //! Pausing, waking, snapshots, restarts.
 
-use carrel_model::sandbox::Depth;
+use carrel_model::sandbox::{Depth, Spec};
 use carrel_sandbox::{Forking, Pausing, Provider, Sighting, providers::local::DiskChoice};
 
 use crate::yard::{Yard, new_id};
@@ -77,4 +77,42 @@ async fn a_snapshot_is_a_template_and_leaves_its_source_alone() {
         assert_eq!(yard.run(&source, "cat /state").await.out, "two\n");
         yard.close().await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fifty_generations_of_snapshots_stand_on_few_layers() {
+    let yard = Yard::with(DiskChoice::Image(Some(1 << 30)), 0).await;
+    let mut spec = yard.spec().await;
+    for generation in 0..50 {
+        let id = yard.create(&spec).await;
+        let script = format!(
+            "rm -rf /d/{before} && mkdir -p /d/{generation}/x && mv /d/{generation} /d/moved-{generation} \
+             && mv /d/moved-{generation} /d/{generation} && echo {generation} >> /lines",
+            before = generation - 1
+        );
+        assert_eq!(yard.run(&id, &script).await.code, 0, "{generation}");
+        spec.template = format!("snapshot/generation-{generation}").parse().unwrap();
+        let template = yard.local.snapshot(&id, &spec.template, false).await.unwrap();
+        assert!(template.layers.len() <= 32, "{} layers", template.layers.len());
+        yard.local.destroy(&id).await.unwrap();
+    }
+    let last = yard.create(&spec).await;
+    assert_eq!(yard.run(&last, "wc -l < /lines; ls /d; ls -d /d/49/x").await.out, "50\n49\n/d/49/x\n");
+    yard.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_layer_leaves_with_the_last_sandbox_that_stood_on_it() {
+    let yard = Yard::open().await;
+    let spec = yard.spec().await;
+    let source = yard.create(&spec).await;
+    let template = "snapshot/short".parse().unwrap();
+    let made = yard.local.snapshot(&source, &template, false).await.unwrap();
+    let layer = yard.folder.path().join("templates/layers").join(made.layers.last().unwrap().as_str());
+    let fork = yard.create(&Spec { template: template.clone(), ..spec }).await;
+    yard.local.templating().unwrap().forget(&template).await.unwrap();
+    assert!(layer.exists(), "somebody stands on it");
+    yard.local.destroy(&fork).await.unwrap();
+    assert!(!layer.exists(), "nobody needs it");
+    yard.close().await;
 }

@@ -275,7 +275,12 @@ impl Inner {
         if let Some(held) = desk.as_mut() {
             held.let_go();
             self.end_slot(held.record.clone()).await?;
+            let stood_on_snapshots = held.record.layers.iter().any(|layer| !layer.is_digest());
             *desk = None;
+            if stood_on_snapshots {
+                // It may have been the last that stood on one whose template is forgotten.
+                self.collect_layers().await?;
+            }
         }
         self.places().remove(id);
         Ok(())

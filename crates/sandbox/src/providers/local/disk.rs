@@ -5,7 +5,10 @@
 
 use std::{
     fs, io,
-    os::unix::fs::{MetadataExt, PermissionsExt},
+    os::{
+        fd::{AsRawFd, OwnedFd},
+        unix::fs::{MetadataExt, PermissionsExt},
+    },
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
@@ -109,6 +112,13 @@ impl Disk {
         run(&mut copy)
     }
 
+    /// Copies a mounted tree to the upper of a new folder. Where the filesystem can, no content is copied.
+    pub(crate) fn copy_tree(&self, tree: &OwnedFd, to: &Path) -> io::Result<()> {
+        fs::create_dir_all(to)?;
+        let tree = format!("/proc/{}/fd/{}/.", std::process::id(), tree.as_raw_fd());
+        run(Command::new("cp").args(["--archive", "--reflink=auto", "--", &tree]).arg(to.join("upper")))
+    }
+
     /// Removes a folder and everything in it, content to find nothing.
     pub(crate) fn erase(&self, place: &Path) -> io::Result<()> {
         if self.subvolumes && btrfs::delete(place).is_ok() {
@@ -181,10 +191,12 @@ fn make_image(image: &Path, size: u64) -> io::Result<()> {
     }
     let draft = tempfile::Builder::new().prefix(DRAFT).tempfile_in(folder)?;
     draft.as_file().set_len(size)?;
-    run(Command::new("mkfs.btrfs").args(["--quiet", "--metadata", "single", "--"]).arg(draft.path())).map_err(|error| {
-        let missing = error.kind() == io::ErrorKind::NotFound;
-        if missing { io::Error::other("mkfs.btrfs is missing (apt-get install btrfs-progs)") } else { error }
-    })?;
+    run(Command::new("mkfs.btrfs").args(["--quiet", "--metadata", "single", "--"]).arg(draft.path())).map_err(
+        |error| {
+            let missing = error.kind() == io::ErrorKind::NotFound;
+            if missing { io::Error::other("mkfs.btrfs is missing (apt-get install btrfs-progs)") } else { error }
+        },
+    )?;
     draft.persist(image)?;
     Ok(())
 }

@@ -271,6 +271,23 @@ impl Yard {
         self.shelves.adopt_unread(draft, layer.clone()).map(drop)
     }
 
+    /// Makes one layer of many when they are too many: each costs a mount, and an overlay takes 500. A plain user has no
+    /// mounts out here, and keeps them.
+    pub(crate) fn flatten(&self, layers: &mut Vec<LayerId>) -> io::Result<()> {
+        /// Images rarely have as many; generations of snapshots grow by one each.
+        const DEEPEST: usize = 32;
+        if layers.len() <= DEEPEST || self.user != User::Root {
+            return Ok(());
+        }
+        let whole: Vec<PathBuf> = layers.iter().map(|layer| self.layer(layer)).collect();
+        let whole = carrel_linux::read_only_root(&whole)?;
+        let flat = LayerId::snapshot(random());
+        let draft = self.drafts.join(flat.as_str());
+        self.disk.copy_tree(&whole, &draft)?;
+        *layers = vec![self.shelves.adopt_unread(draft, flat)?];
+        Ok(())
+    }
+
     /// Makes a layer of what a sandbox without processes wrote: the sandbox stands on it from now on. One rename, at any
     /// size; the record comes first, and `mend` takes it back when the rename did not happen.
     pub(crate) fn give_upper(&self, record: &mut Record, layer: &LayerId) -> io::Result<()> {

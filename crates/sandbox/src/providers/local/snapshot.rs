@@ -67,6 +67,18 @@ impl Inner {
             if alive {
                 layers.push(layer.clone());
             }
+            // Memory remembers files by the layers they lie in.
+            let keeps_memory = memory && (written.is_some() || record.asleep == Some(Depth::Stored));
+            if !keeps_memory {
+                inner.yard.flatten(&mut layers)?;
+                if !layers.contains(&layer) {
+                    inner.yard.shelves.release(&layer);
+                }
+                if record.asleep == Some(Depth::Files) && layers.len() < record.layers.len() {
+                    record.layers.clone_from(&layers);
+                    inner.yard.keep(&record)?;
+                }
+            }
             let kept = match written {
                 Some(draft) => inner.yard.place_memory(&draft, layer.as_str()).map(|()| true)?,
                 None => memory && record.asleep == Some(Depth::Stored) && inner.yard.share_memory(&record, &layer)?,

@@ -41,46 +41,6 @@ const MASKED: [&str; 12] = [
 /// What of `/proc` would change the host.
 const READ_ONLY: [&str; 5] = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"];
 
-/// What no build needs and what has let guests out, or closer to the host, before.
-const FORBIDDEN: [&str; 36] = [
-    "acct",
-    "add_key",
-    "bpf",
-    "delete_module",
-    "finit_module",
-    "fsconfig",
-    "fsmount",
-    "fsopen",
-    "fspick",
-    "init_module",
-    "io_uring_enter",
-    "io_uring_register",
-    "io_uring_setup",
-    "kcmp",
-    "kexec_file_load",
-    "kexec_load",
-    "keyctl",
-    "lookup_dcookie",
-    "mount",
-    "mount_setattr",
-    "move_mount",
-    "name_to_handle_at",
-    "open_by_handle_at",
-    "open_tree",
-    "perf_event_open",
-    "pivot_root",
-    "quotactl",
-    "reboot",
-    "request_key",
-    "setns",
-    "swapon",
-    "swapoff",
-    "syslog",
-    "umount2",
-    "unshare",
-    "userfaultfd",
-];
-
 /// A sandbox as its bundle tells it.
 pub(crate) struct Bundle<'a> {
     pub(crate) kind: Kind,
@@ -167,15 +127,7 @@ impl Bundle<'_> {
             namespaces.push("cgroup");
             linux["cgroupsPath"] = json!(self.cgroup);
             linux["sysctl"] = json!({"net.ipv4.ip_unprivileged_port_start": "0"});
-            linux["seccomp"] = json!({
-                "defaultAction": "SCMP_ACT_ALLOW",
-                "syscalls": [
-                    {"names": FORBIDDEN.as_slice(), "action": "SCMP_ACT_ERRNO", "errnoRet": 1},
-                    // A virtual machine's sockets know no namespaces.
-                    {"names": ["socket"], "action": "SCMP_ACT_ERRNO", "errnoRet": 97,
-                     "args": [{"index": 0, "value": 40, "op": "SCMP_CMP_EQ"}]},
-                ],
-            });
+            linux["seccomp"] = carrel_linux::seccomp::oci_profile();
         }
         linux["namespaces"] = namespaces.into_iter().map(|kind| json!({"type": kind})).collect();
         linux

@@ -158,6 +158,9 @@ pub(crate) struct Create {
     /// How open its network is: none, allow or open
     #[arg(long, value_parser = word::<NetworkMode>)]
     network: Option<NetworkMode>,
+    /// Give it a network interface of its own, with --network open
+    #[arg(long)]
+    interface: bool,
     /// A host that may be reached, with --network allow
     #[arg(long, value_name = "HOST")]
     allow: Vec<String>,
@@ -324,7 +327,10 @@ impl Create {
         let allow: Result<Vec<_>, _> = self.allow.iter().cloned().map(HostRule::try_from).collect();
         let limits = NewLimits { cpus: self.cpus, memory_mb: self.memory_mb, disk_mb: self.disk_mb, pids: self.pids };
         let network =
-            self.network.map(|mode| Ok::<_, Failure>(NewNetwork { mode, allow: allow.map_err(usage)? })).transpose()?;
+            self.network.map(|mode| Ok::<_, Failure>(NewNetwork { mode, allow: allow.map_err(usage)?, interface: self.interface })).transpose()?;
+        if network.is_none() && self.interface {
+            return Err(Failure::new("--interface goes with --network open").exit(Exit::Usage));
+        }
         if network.is_none() && !self.allow.is_empty() {
             return Err(Failure::new("--allow goes with --network allow").exit(Exit::Usage));
         }

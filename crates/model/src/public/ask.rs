@@ -97,6 +97,9 @@ pub struct NewNetwork {
     /// With mode `allow`: at most 256 hosts that may be reached.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allow: Vec<HostRule>,
+    /// With mode `open`: gives it a network interface of its own, for programs that speak more than TCP or know no proxy.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interface: bool,
 }
 
 /// Starts a lifetime anew.
@@ -246,6 +249,9 @@ impl NewSandbox {
         if network.mode != NetworkMode::Allow && !network.allow.is_empty() {
             complain("network.allow", "a list of hosts goes with the mode `allow` only".into());
         }
+        if network.interface && network.mode != NetworkMode::Open {
+            complain("network.interface", "an interface of its own goes with the mode `open` only".into());
+        }
         if network.allow.len() > MOST_ALLOWED {
             complain("network.allow", format!("at most {MOST_ALLOWED} hosts; there are {}", network.allow.len()));
         }
@@ -269,7 +275,7 @@ impl NewSandbox {
                 disk_mb: limits.disk_mb.unwrap_or(defaults.limits.disk_mb),
                 pids: limits.pids.unwrap_or(defaults.limits.pids),
             },
-            network: Network { mode: network.mode, allow: network.allow },
+            network: Network { mode: network.mode, allow: network.allow, interface: network.interface },
         })
     }
 }

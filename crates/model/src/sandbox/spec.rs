@@ -96,6 +96,9 @@ pub struct Network {
     pub mode: NetworkMode,
     /// With mode `allow`: the hosts that may be reached.
     pub allow: Vec<HostRule>,
+    /// With mode `open`: it has a network interface of its own besides the proxy.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interface: bool,
 }
 
 /// How open the network is.

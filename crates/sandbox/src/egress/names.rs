@@ -1,13 +1,13 @@
 //! Names inside a sandbox that reaches outside: for programs that know no proxy.
 //!
-//! There is no route out, so no real address would be of use. A name that the policy lets pass gets a loopback address of
+//! Without an interface there is no route out, so no real address would be of use. A name that the policy lets pass gets a loopback address of
 //! its own, on which the host listens; a call to it is passed on to that name, through the same policy as the proxy.
 //! What may not be reached is refused here already, and told to the log.
 
 use std::{
     collections::HashMap,
     io,
-    net::Ipv4Addr,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
     sync::{Arc, atomic::Ordering},
 };
 
@@ -41,6 +41,7 @@ const LONGEST: usize = 512;
 /// Answers until the task is ended. Without the port (somebody inside has it) names stay unanswered, as without network.
 pub async fn answer(ear: impl Ear, policy: Arc<Policy>, traffic: Arc<Traffic>) {
     let Ok(socket) = ear.datagrams(PORT).await else { return };
+    let socket = Arc::new(socket);
     let mut known: HashMap<String, Ipv4Addr> = HashMap::new();
     let mut listening = JoinSet::new();
     let mut packet = [0; LONGEST];
@@ -52,6 +53,10 @@ pub async fn answer(ear: impl Ear, policy: Arc<Policy>, traffic: Arc<Traffic>) {
             tracing::info!(sandbox = %policy.sandbox, host = question.name, "blocked on its way out: the name may not be asked for");
             metrics::counter!("carrel_egress_blocked_total").increment(1);
             Verdict::Refused
+        } else if policy.has_interface() {
+            while listening.try_join_next().is_some() {}
+            listening.spawn(tell_real_address(question, asker, Arc::clone(&socket), Arc::clone(&policy)));
+            continue;
         } else if let Some(address) = known.get(&question.name) {
             Verdict::At(*address)
         } else if known.len() >= usize::from(MOST) {
@@ -76,6 +81,21 @@ pub async fn answer(ear: impl Ear, policy: Arc<Policy>, traffic: Arc<Traffic>) {
         };
         let _ = socket.send_to(&question.answer(verdict), asker).await;
     }
+}
+
+/// Answers with the address that a name really has, for whoever has a way there.
+async fn tell_real_address(question: Question, asker: SocketAddr, socket: Arc<UdpSocket>, policy: Arc<Policy>) {
+    let found = tokio::net::lookup_host((question.name.as_str(), 0)).await;
+    let own = proxy::own_addresses();
+    let allowed =
+        |address: IpAddr| policy.name(&question.name, 0).and_then(|named| named.address(address, &own)).is_ok();
+    let reached = found.into_iter().flatten().map(|address| address.ip()).filter(|address| allowed(*address));
+    let verdict = reached.filter_map(|address| match address {
+        IpAddr::V4(address) => Some(Verdict::At(address)),
+        IpAddr::V6(_) => None,
+    });
+    let verdict = verdict.into_iter().next().unwrap_or(Verdict::Failed);
+    let _ = socket.send_to(&question.answer(verdict), asker).await;
 }
 
 /// Passes every call to one port of one name on.

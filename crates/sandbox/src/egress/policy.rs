@@ -30,6 +30,11 @@ impl Policy {
         Policy { sandbox, network }
     }
 
+    /// Whether it has an interface of its own, so that real addresses are of use to it.
+    pub fn has_interface(&self) -> bool {
+        self.network.interface
+    }
+
     /// The ports on which a name may be called without a proxy; none when it may not be asked for.
     pub fn ports(&self, host: &str) -> Vec<u16> {
         let named = self.network.allow.iter().filter_map(|rule| rule.as_str().rsplit_once(':')?.1.parse().ok());
@@ -126,7 +131,7 @@ mod tests {
 
     fn policy(mode: NetworkMode, allow: &[&str]) -> Policy {
         let allow = allow.iter().map(|rule| (*rule).to_owned().try_into().expect("a good rule")).collect();
-        Policy::new("tested".into(), Network { mode, allow })
+        Policy::new("tested".into(), Network { mode, allow, interface: false })
     }
 
     #[test]

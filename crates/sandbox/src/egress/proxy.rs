@@ -212,7 +212,7 @@ async fn forward(
 }
 
 /// The addresses of this machine: whoever calls one of them calls the host.
-fn own_addresses() -> Vec<IpAddr> {
+pub(super) fn own_addresses() -> Vec<IpAddr> {
     let v4 = std::fs::read_to_string("/proc/net/fib_trie").unwrap_or_default();
     let mut own = Vec::new();
     let mut last = None;

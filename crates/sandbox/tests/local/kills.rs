@@ -373,7 +373,7 @@ async fn the_child_with_a_gateway() {
     let folder = Path::new(told[0]);
     let local = place(folder, told[1], told[3]).build().await.unwrap();
     let id = new_id();
-    let spec = Spec { network: Network { mode: NetworkMode::Open, allow: vec![] }, ..usual_spec(&local).await };
+    let spec = Spec { network: Network { mode: NetworkMode::Open, ..Network::default() }, ..usual_spec(&local).await };
     local.create(&id, &spec).await.unwrap();
     let diary = fs::OpenOptions::new().append(true).create(true).open(folder.join("diary")).unwrap();
     Diary(diary).note("done", "create", &id, "-");

@@ -8,8 +8,9 @@ use std::{
 
 use carrel_model::{
     SandboxId,
-    sandbox::{HostRule, Network, NetworkMode},
+    sandbox::{Depth, HostRule, Network, NetworkMode},
 };
+use carrel_sandbox::Pausing;
 
 use crate::yard::{Ran, Yard};
 
@@ -43,7 +44,7 @@ fn python(script: &str, args: &[String]) -> String {
 async fn create(yard: &Yard, mode: NetworkMode, allow: &[&str]) -> SandboxId {
     let mut spec = yard.spec().await;
     let allow = allow.iter().map(|rule| HostRule::try_from((*rule).to_owned()).unwrap()).collect();
-    spec.network = Network { mode, allow };
+    spec.network = Network { mode, allow, interface: false };
     yard.create(&spec).await
 }
 
@@ -232,4 +233,96 @@ async fn neighbours_do_not_reach_each_others_ports() {
     let (_, status, _) = ask(&yard, &two, &["127.0.0.1:8123".into()]).await.remove(0);
     assert_eq!(status, 403);
     yard.close().await;
+}
+
+/// A world outside: a network namespace with a cable to this host, in which somebody serves.
+struct World {
+    name: String,
+    server: std::process::Child,
+}
+
+impl World {
+    const HOST: &str = "203.0.113.1";
+    const SERVER: &str = "203.0.113.2";
+
+    fn build() -> World {
+        let name = format!("world-{}", std::process::id());
+        let ip = |args: &str| {
+            let told = Command::new("ip").args(args.split_whitespace()).output().expect("`ip` is there");
+            assert!(told.status.success(), "ip {args}: {}", String::from_utf8_lossy(&told.stderr));
+        };
+        ip(&format!("netns add {name}"));
+        ip(&format!("link add world0 type veth peer name eth0 netns {name}"));
+        ip(&format!("addr add {}/24 dev world0", World::HOST));
+        ip("link set world0 up");
+        ip(&format!("-n {name} addr add {}/24 dev eth0", World::SERVER));
+        ip(&format!("-n {name} link set eth0 up"));
+        // Tells who calls.
+        let script = "import socket\ns = socket.create_server(('0.0.0.0', 80))\nprint('up', flush=True)\nwhile True:\n  c, who = s.accept()\n  c.sendall(who[0].encode()); c.close()";
+        let mut server = Command::new("ip")
+            .args(["netns", "exec", &name, "python3", "-c", script])
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut up = [0; 3];
+        std::io::Read::read_exact(server.stdout.as_mut().unwrap(), &mut up).unwrap();
+        World { name, server }
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+        let _ = Command::new("ip").args(["link", "del", "world0"]).status();
+        let _ = Command::new("ip").args(["netns", "del", &self.name]).status();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_interface_of_its_own_reaches_the_world_and_nobody_close() {
+    let world = World::build();
+    let forwarded = fs::read_to_string("/proc/sys/net/ipv4/ip_forward").unwrap();
+    let yard = Yard::open().await;
+    let mut spec = yard.spec().await;
+    spec.network = Network { mode: NetworkMode::Open, allow: vec![], interface: true };
+    let (one, two) = (yard.create(&spec).await, yard.create(&spec).await);
+
+    let script = format!(
+        "import socket\nprint(socket.create_connection(({:?}, 80), timeout=20).recv(99).decode())",
+        World::SERVER
+    );
+    let ran = yard.run(&one, &python(&script, &[])).await;
+    assert_eq!(ran.out.trim(), World::HOST, "the world sees the host's address: {ran:?}");
+    let env = yard.run(&one, "env | grep -ci proxy").await;
+    assert_eq!(env.out.trim(), "0", "programs go straight");
+
+    // The host listens on all its addresses; a sandbox serves its neighbour.
+    let service = TcpListener::bind("0.0.0.0:0").unwrap();
+    let port = service.local_addr().unwrap().port();
+    let address = yard.run(&two, "ip -4 -o addr show eth0 | grep -o '198[0-9.]*'").await.out.trim().to_owned();
+    yard.run(&two, "python3 -m http.server 8000 --bind 0.0.0.0 >/dev/null 2>&1 &").await;
+    let gateway = yard.run(&one, "ip route | grep -o 'via [0-9.]*' | cut -c5-").await.out.trim().to_owned();
+    let mut closed = vec![World::HOST.to_owned(), gateway, "169.254.169.254".into(), "10.1.2.3".into()];
+    closed.extend(own_addresses().iter().filter(|address| address.is_ipv4()).map(ToString::to_string));
+    let closed: Vec<_> = closed.into_iter().map(|host| (host, port)).chain([(address, 8000)]).collect();
+    let script = "import socket, sys\nfor host, port in zip(sys.argv[1::2], sys.argv[2::2]):\n  try:\n    socket.create_connection((host, int(port)), timeout=1); print('reached', host, port)\n  except OSError: pass";
+    let args: Vec<String> = closed.iter().flat_map(|(host, port)| [host.clone(), port.to_string()]).collect();
+    let ran = yard.run(&one, &python(script, &args)).await;
+    assert_eq!((ran.code, ran.out.as_str()), (0, ""), "{ran:?}");
+
+    // Nobody inside changes it, and it comes back after a night.
+    assert_ne!(yard.run(&one, "ip link set eth0 down").await.code, 0);
+    yard.local.pause(&one, Depth::Files).await.unwrap();
+    yard.local.resume(&one).await.unwrap();
+    let script = format!("import socket; socket.create_connection(({:?}, 80), timeout=20)", World::SERVER);
+    assert_eq!(yard.run(&one, &python(&script, &[])).await.code, 0);
+    yard.close().await;
+
+    drop(world);
+    let left = Command::new("nft").args(["list", "tables"]).output().unwrap();
+    assert!(!String::from_utf8_lossy(&left.stdout).contains("carrel"), "the rules are gone");
+    let cables = fs::read_dir("/sys/class/net").unwrap().flatten().map(|entry| entry.file_name());
+    assert!(!cables.into_iter().any(|name| name.to_string_lossy().starts_with("crl")), "the cables are gone");
+    assert_eq!(fs::read_to_string("/proc/sys/net/ipv4/ip_forward").unwrap(), forwarded);
 }

@@ -21,7 +21,7 @@ pub(crate) fn surroundings(id: Option<&SandboxId>, network: &Network) -> Vec<(St
     if let Some(id) = id {
         env.push(("CARREL_SANDBOX_ID".into(), id.to_string()));
     }
-    if network.mode != NetworkMode::None {
+    if network.mode != NetworkMode::None && !network.interface {
         for name in ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY", "all_proxy"] {
             env.push((name.into(), gateway.clone()));
         }

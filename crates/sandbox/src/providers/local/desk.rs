@@ -17,7 +17,9 @@ use tokio::{
 };
 
 use super::{
-    Inner, aside, line,
+    Inner, aside,
+    interface::Interfaces,
+    line,
     record::Record,
     slot::{Held, unavailable},
 };
@@ -156,7 +158,11 @@ impl Inner {
             if !desk.is_alive() {
                 self.launch(desk, place).await?;
             }
+            self.attach_interface(desk).await?;
             return self.introduce(desk).await;
+        }
+        if let Some(why) = spec.network.interface.then(Interfaces::missing).flatten() {
+            return Err(ProviderError::Unfit { why });
         }
         let template = self.find_template(spec).await?;
         let remembered = if template.memory { self.revive(&template, spec).await? } else { Err(None) };
@@ -177,7 +183,16 @@ impl Inner {
         if made.gateway.is_none() {
             self.reopen_gateway(made, place).await;
         }
+        self.attach_interface(made).await?;
         self.introduce(made).await
+    }
+
+    /// Gives it the interface that it asked for, if it did.
+    async fn attach_interface(self: &Arc<Self>, desk: &Desk) -> Result<(), ProviderError> {
+        let Some(first) = desk.record.first.filter(|_| desk.record.network.interface) else { return Ok(()) };
+        let (inner, record) = (Arc::clone(self), desk.record.clone());
+        let attached = aside(move || inner.yard.interfaces.attach(&record.name, record.base, first)).await;
+        attached.map_err(|error| unavailable("give it an interface", &error))
     }
 
     /// Launches a slot whose processes have ended.
@@ -193,7 +208,7 @@ impl Inner {
         desk.record = record;
         desk.record.ready = false;
         self.hold(desk, place, held);
-        Ok(())
+        self.attach_interface(desk).await
     }
 
     /// Takes hold of a running slot: its network and its gateway.

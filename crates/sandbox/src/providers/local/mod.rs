@@ -9,6 +9,7 @@ mod criu;
 mod desk;
 pub(crate) mod disk;
 pub(crate) mod guest;
+mod interface;
 mod line;
 mod pool;
 mod record;

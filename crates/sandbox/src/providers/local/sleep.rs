@@ -186,6 +186,9 @@ impl Inner {
         if let Some(why) = self.yard.criu.missing() {
             return Err(why);
         }
+        if desk.record.network.interface {
+            return Err("it has an interface of its own, whose other end cannot be written down".into());
+        }
         if desk.record.asleep.is_some() {
             let (inner, record) = (Arc::clone(self), desk.record.clone());
             let thawed = aside(move || inner.yard.cgroup(&record).set_frozen(false, KERNEL_PATIENCE)).await;

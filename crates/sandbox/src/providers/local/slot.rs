@@ -14,7 +14,7 @@ use std::{
 use carrel_linux::{Bounds, Cgroup, Hierarchies, Jail, Launcher, Mapping};
 use carrel_model::sandbox::{Depth, Limits, Network};
 
-use super::{criu::Criu, disk::Disk, guest, line, record::Record};
+use super::{criu::Criu, disk::Disk, guest, interface::Interfaces, line, record::Record};
 use crate::{
     ProviderError,
     providers::common::GATEWAY_PORT,
@@ -24,7 +24,7 @@ use crate::{
 /// How long the kernel may take to end, freeze or thaw a sandbox.
 pub(crate) const KERNEL_PATIENCE: Duration = Duration::from_secs(20);
 /// The first user of the host that sandboxes may be; far above everything that is usually given out.
-const FIRST_BASE: u32 = 0x7000_0000;
+pub(crate) const FIRST_BASE: u32 = 0x7000_0000;
 /// How many ranges there are.
 const RANGES: u32 = 0x7000;
 
@@ -36,6 +36,7 @@ pub(crate) struct Yard {
     pub(crate) user: User,
     pub(crate) criu: Criu,
     pub(crate) launcher: Launcher,
+    pub(crate) interfaces: Interfaces,
     disk: Disk,
     slots: PathBuf,
     pub(crate) memory: PathBuf,
@@ -78,6 +79,10 @@ impl Yard {
         let (drafts, memory) = (root.join("drafts"), root.join("memory"));
         Yard::open_memory(&memory)?;
         disk.erase(&drafts)?;
+        let interfaces = Interfaces::new(folder);
+        if Interfaces::missing().is_none() {
+            interfaces.tidy()?;
+        }
         let templates = root.join("templates");
         // Root inside owns its files as root on disk, setuid ones too: nobody of the host may walk to them.
         for place in [&slots, &trash, &scratch, &drafts, &templates] {
@@ -91,6 +96,7 @@ impl Yard {
             criu: Criu::find(User::now()),
             launcher: Launcher::new(program, args, scratch),
             guest: guest::lay_down(&folder.join("guest"))?,
+            interfaces,
             disk,
             house,
             slots,
@@ -245,7 +251,12 @@ impl Yard {
             first.kill()?;
         }
         cgroup.kill(KERNEL_PATIENCE)?;
-        cgroup.remove(KERNEL_PATIENCE)
+        cgroup.remove(KERNEL_PATIENCE)?;
+        if record.network.interface {
+            self.interfaces.detach(&record.name)?;
+            self.interfaces.tidy()?;
+        }
+        Ok(())
     }
 
     /// Where a layer lies. A former upper lies beside its work folder, as it was when it was written.

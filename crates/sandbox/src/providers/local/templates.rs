@@ -151,7 +151,7 @@ impl Workbench for Benches {
         };
         let inner = Arc::clone(&self.0);
         let (mut record, held) = inner.make_bench(template, bench_limits()).await.map_err(out_of_order)?;
-        record.network = Network { mode: NetworkMode::Open, allow: Vec::new() };
+        record.network = Network { mode: NetworkMode::Open, ..Network::default() };
         let place = Place::empty();
         let mut desk = Desk { record, network: None, gateway: None, gate: line::Gate::new() };
         inner.hold(&mut desk, &place, held);

@@ -59,6 +59,9 @@ impl Provider for Sturdy {
     async fn probe(&self) -> Result<Fitness, ProviderError> {
         self.endure(self.provider.probe()).await
     }
+    fn expect(&self, id: &SandboxId, spec: &Spec) {
+        self.provider.expect(id, spec);
+    }
     async fn create(&self, id: &SandboxId, spec: &Spec) -> Result<(), ProviderError> {
         self.endure(self.provider.create(id, spec)).await
     }

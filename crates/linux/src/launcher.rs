@@ -167,11 +167,12 @@ pub fn run(scratch: &Path) -> io::Result<()> {
             Ask::Launch(jail) => launch(jail, hierarchies, &devices),
             Ask::Restore(jail, memory) => {
                 let restored = restore(jail, memory, &hierarchies.cgroup(&jail.name), &devices);
-                restored.map(|(first, fds)| (first, Vec::new(), fds))
+                restored.map(|(first, fds)| Made { first, unfit: Vec::new(), fds, parts: Vec::new() })
             }
         };
         match made {
-            Ok((first, unfit, fds)) => {
+            // Whoever waits hears first; then what the mounts were made of is let go.
+            Ok(Made { first, unfit, fds, parts: _parts }) => {
                 let fds: Vec<_> = fds.iter().map(AsFd::as_fd).collect();
                 wire::send(&wire, &Answer::Launched { first, unfit }, &fds)?;
             }
@@ -217,11 +218,17 @@ fn furnish_devices(place: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn launch(
-    jail: &Jail,
-    hierarchies: &Hierarchies,
-    devices: &Path,
-) -> Result<(Living, Vec<String>, Vec<OwnedFd>), Mishap> {
+/// A jail that was made, as the launcher sees it.
+struct Made {
+    first: Living,
+    unfit: Vec<String>,
+    /// What is handed over with it.
+    fds: Vec<OwnedFd>,
+    /// What nobody needs any more.
+    parts: Vec<OwnedFd>,
+}
+
+fn launch(jail: &Jail, hierarchies: &Hierarchies, devices: &Path) -> Result<Made, Mishap> {
     let cgroup = hierarchies.cgroup(&jail.name);
     let birthplace = cgroup.birthplace().map_err(Mishap::at("open the cgroup"))?;
     let doors = cgroup.doors().map_err(Mishap::at("open the cgroups"))?;
@@ -239,31 +246,28 @@ fn launch(
     };
     drop((theirs, doors));
     let made = equip(jail, devices, pid, &ours);
-    let made = made.and_then(|(unfit, gateway)| {
-        let first = Living::of(pid).map_err(Mishap::at("look at the process"))?;
+    let made = made.and_then(|mut made| {
         let network = fs::File::open(format!("/proc/{pid}/ns/net")).map_err(Mishap::at("open the network"))?;
-        Ok((first, unfit, [pidfd.try_clone().map_err(Mishap::at("keep the process"))?, network.into()], gateway))
+        let pidfd = pidfd.try_clone().map_err(Mishap::at("keep the process"))?;
+        made.fds.splice(0..0, [pidfd, network.into()]);
+        Ok(made)
     });
-    match made {
-        Ok((first, unfit, fds, gateway)) => Ok((first, unfit, fds.into_iter().chain(gateway).collect())),
-        Err(mishap) => {
-            // The whole namespace ends with its first process.
-            let _ = rustix::process::pidfd_send_signal(&pidfd, rustix::process::Signal::KILL);
-            Err(mishap)
-        }
-    }
+    made.inspect_err(|_| {
+        // The whole namespace ends with its first process.
+        let _ = rustix::process::pidfd_send_signal(&pidfd, rustix::process::Signal::KILL);
+    })
 }
 
 /// Does for the new process what it cannot do itself, and waits until its program runs.
-fn equip(jail: &Jail, devices: &Path, pid: i32, wire: &OwnedFd) -> Result<(Vec<String>, Option<OwnedFd>), Mishap> {
+fn equip(jail: &Jail, devices: &Path, pid: i32, wire: &OwnedFd) -> Result<Made, Mishap> {
     map_users(jail, pid).map_err(Mishap::at("map users"))?;
-    let mounts = match jail.mapping {
-        crate::Mapping::Alone(..) => Vec::new(),
+    let (mounts, parts) = match jail.mapping {
+        crate::Mapping::Alone(..) => (Vec::new(), Vec::new()),
         crate::Mapping::Range(_) => {
             let users = fs::File::open(format!("/proc/{pid}/ns/user")).map_err(Mishap::at("open the users"))?;
-            let mut mounts = rootfs::assemble(jail, &users.into())?;
+            let rootfs::Assembled { mut mounts, parts } = rootfs::assemble(jail, &users.into())?;
             mounts.push(rootfs::clone_tree(devices).map_err(Mishap::at("clone /dev"))?);
-            mounts
+            (mounts, parts)
         }
     };
     let fds: Vec<_> = mounts.iter().map(AsFd::as_fd).collect();
@@ -271,12 +275,15 @@ fn equip(jail: &Jail, devices: &Path, pid: i32, wire: &OwnedFd) -> Result<(Vec<S
     drop(mounts);
     let ended = || Mishap { step: "prepare the jail".into(), why: "its process ended".into() };
     let hear = || wire::receive::<Report>(wire).map_err(Mishap::at("hear the jail"));
-    let (unfit, gateway) = match hear()?.ok_or_else(ended)? {
-        (Report::Listening { unfit }, fds) => (unfit, fds.into_iter().next()),
+    let (unfit, fds) = match hear()?.ok_or_else(ended)? {
+        (Report::Listening { unfit }, fds) => (unfit, fds),
         (Report::Failed(mishap), _) => return Err(mishap),
     };
     match hear()? {
-        None => Ok((unfit, gateway)),
+        None => {
+            let first = Living::of(pid).map_err(Mishap::at("look at the process"))?;
+            Ok(Made { first, unfit, fds, parts })
+        }
         Some((Report::Failed(mishap), _)) => Err(mishap),
         Some((Report::Listening { .. }, _)) => Err(ended()),
     }

@@ -95,7 +95,7 @@ impl Stage {
     /// to them.
     fn set(jail: &Jail, memory: &Memory, devices: &Path) -> Result<Stage, Mishap> {
         let users = user_namespace(jail).map_err(Mishap::at("map users"))?;
-        let mut mounts = rootfs::assemble(jail, &users)?.into_iter();
+        let mut mounts = rootfs::assemble(jail, &users)?.mounts.into_iter();
         let devices = rootfs::clone_tree(devices).map_err(Mishap::at("clone /dev"))?;
         // What is covered for a while must not be needed meanwhile.
         let needed = [&memory.criu, &memory.images];

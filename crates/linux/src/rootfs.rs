@@ -22,13 +22,23 @@ use crate::{
     sys::{self, NODEV, NOSUID, RDONLY},
 };
 
-/// The mounts of a jail, in the order in which they are handed over: the root, the guest folder, then the host folders.
-pub(crate) fn assemble(jail: &Jail, users: &OwnedFd) -> Result<Vec<OwnedFd>, Mishap> {
+/// The mounts of a jail.
+pub(crate) struct Assembled {
+    /// In the order in which they are handed over: the root, the guest folder, then the host folders.
+    pub(crate) mounts: Vec<OwnedFd>,
+    /// What the root was made of. Letting go of it makes the kernel wait for all processors, so whoever is in a hurry
+    /// does that later.
+    pub(crate) parts: Vec<OwnedFd>,
+}
+
+/// Puts the mounts of a jail together.
+pub(crate) fn assemble(jail: &Jail, users: &OwnedFd) -> Result<Assembled, Mishap> {
     let Mapping::Range(base) = jail.mapping else {
         return Err(Mishap { step: "map users".into(), why: "this root is for a range of users".into() });
     };
-    let root = mapped_root(&jail.layers, &jail.upper, &jail.work, users, base);
-    let mut mounts = vec![root.map_err(Mishap::at("mount the root"))?];
+    let root = lay_over(&jail.layers, &jail.upper, &jail.work, users, base);
+    let (root, parts) = root.map_err(Mishap::at("mount the root"))?;
+    let mut mounts = vec![root];
     let shown = |path: &Path| -> io::Result<OwnedFd> {
         let mount = clone_tree(path)?;
         // Their owners are not mapped: what they show is nobody's inside, so that root inside reads there what
@@ -40,19 +50,29 @@ pub(crate) fn assemble(jail: &Jail, users: &OwnedFd) -> Result<Vec<OwnedFd>, Mis
     for folder in &jail.host_folders {
         mounts.push(shown(folder).map_err(Mishap::at("show a folder of the host"))?);
     }
-    Ok(mounts)
+    Ok(Assembled { mounts, parts })
 }
 
 /// An overlay of layers, lowest first, and an upper, detached. Their owners on disk are mapped into the users of a
 /// namespace, the first of which is `base` on the host.
 pub fn mapped_root(layers: &[PathBuf], upper: &Path, work: &Path, users: &OwnedFd, base: u32) -> io::Result<OwnedFd> {
+    lay_over(layers, upper, work, users, base).map(|(root, _)| root)
+}
+
+fn lay_over(
+    layers: &[PathBuf],
+    upper: &Path,
+    work: &Path,
+    users: &OwnedFd,
+    base: u32,
+) -> io::Result<(OwnedFd, Vec<OwnedFd>)> {
     let mapped = |path: &Path, attributes| -> io::Result<OwnedFd> {
         let mount = clone_tree(path)?;
         sys::mount_setattr(&mount, attributes, Some(users))?;
         Ok(mount)
     };
     // The topmost layer first, as the overlay wants them.
-    let lowers = layers.iter().rev().map(|layer| mapped(layer, RDONLY)).collect::<io::Result<Vec<_>>>()?;
+    let mut lowers = layers.iter().rev().map(|layer| mapped(layer, RDONLY)).collect::<io::Result<Vec<_>>>()?;
     let folder = upper.parent().filter(|parent| Some(*parent) == work.parent());
     let folder = folder.ok_or_else(|| io::Error::other("upper and work do not lie side by side"))?;
     // Upper and work must be on one mount.
@@ -63,7 +83,7 @@ pub fn mapped_root(layers: &[PathBuf], upper: &Path, work: &Path, users: &OwnedF
         Ok(rustix::fs::openat(&writable, name, flags, Mode::empty())?)
     };
     let (upper, work) = (beneath(upper)?, beneath(work)?);
-    sys::as_owner(base, || {
+    let root = sys::as_owner(base, || {
         let overlay = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
         fsconfig_set_string(&overlay, "source", "carrel")?;
         for lower in &lowers {
@@ -82,7 +102,9 @@ pub fn mapped_root(layers: &[PathBuf], upper: &Path, work: &Path, users: &OwnedF
             return Err(io::Error::other("the root came out read-only"));
         }
         Ok(mount)
-    })
+    })?;
+    lowers.extend([writable, upper, work]);
+    Ok((root, lowers))
 }
 
 /// An overlay of layers alone, lowest first, detached: what is in all of them together. Needs root.

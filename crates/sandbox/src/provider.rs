@@ -21,6 +21,11 @@ pub trait Provider: Send + Sync {
     /// Looks around and says what this host can offer, and what is missing for the rest.
     async fn probe(&self) -> Result<Fitness, ProviderError>;
 
+    /// Somebody is about to ask for this sandbox: what takes long may begin. `create` or `destroy` follows.
+    fn expect(&self, id: &SandboxId, spec: &Spec) {
+        let _ = (id, spec);
+    }
+
     /// Makes the sandbox, or finds it made.
     async fn create(&self, id: &SandboxId, spec: &Spec) -> Result<(), ProviderError>;
 

@@ -326,8 +326,10 @@ impl Create {
         let metadata = pairs("--metadata", &self.metadata)?;
         let allow: Result<Vec<_>, _> = self.allow.iter().cloned().map(HostRule::try_from).collect();
         let limits = NewLimits { cpus: self.cpus, memory_mb: self.memory_mb, disk_mb: self.disk_mb, pids: self.pids };
-        let network =
-            self.network.map(|mode| Ok::<_, Failure>(NewNetwork { mode, allow: allow.map_err(usage)?, interface: self.interface })).transpose()?;
+        let network = self
+            .network
+            .map(|mode| Ok::<_, Failure>(NewNetwork { mode, allow: allow.map_err(usage)?, interface: self.interface }))
+            .transpose()?;
         if network.is_none() && self.interface {
             return Err(Failure::new("--interface goes with --network open").exit(Exit::Usage));
         }

@@ -94,6 +94,11 @@ impl SandboxesDesk<'_> {
         // With a free slot the row is born in our keeper's hands; else any keeper claims it.
         let slot = self.house.keeper.reserve(&id);
         let lease = slot.is_some().then(|| self.house.keeper.first_lease(self.house.store.now()));
+        // What is not asked for in the end is ended below.
+        let expected = slot.is_some().then(|| (Arc::clone(&post.provider), id.clone()));
+        if let Some((provider, id)) = &expected {
+            provider.expect(id, &spec);
+        }
         let (house, grant, id) = (Arc::clone(self.house), grant.clone(), id.clone());
         // In a task of its own: a caller that goes away must not leave a row in hand that nobody tends.
         let born = tokio::spawn(async move {
@@ -109,7 +114,11 @@ impl SandboxesDesk<'_> {
                     Ok(Ok(sandbox))
                 })
             });
-            let written = written.await?.map(|sandbox| {
+            let written = written.await;
+            if let (Some((provider, id)), false) = (expected, matches!(written, Ok(Ok(_)))) {
+                let _ = provider.destroy(&id).await;
+            }
+            let written = written?.map(|sandbox| {
                 let view = Arc::new(SandboxView::from(&sandbox));
                 if let (Some(slot), Some(lease)) = (slot, lease) {
                     slot.tend(&house, Leased { sandbox, lease });

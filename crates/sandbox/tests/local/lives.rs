@@ -116,3 +116,18 @@ async fn a_layer_leaves_with_the_last_sandbox_that_stood_on_it() {
     assert!(!layer.exists(), "nobody needs it");
     yard.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_expected_is_begun_and_what_does_not_come_leaves_nothing() {
+    let yard = Yard::open().await;
+    let spec = yard.spec().await;
+    let (comes, stays_away) = (new_id(), new_id());
+    yard.local.expect(&comes, &spec);
+    yard.local.expect(&stays_away, &spec);
+    yard.local.create(&comes, &spec).await.unwrap();
+    assert_eq!(yard.run(&comes, "echo here").await.out, "here\n");
+    assert_eq!(yard.local.pool_counts(), (0, 2), "both were begun, and no third one");
+    yard.local.destroy(&stays_away).await.unwrap();
+    assert_eq!(yard.local.list().await.unwrap().len(), 1);
+    yard.close().await;
+}

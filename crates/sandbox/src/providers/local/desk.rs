@@ -169,7 +169,16 @@ impl Inner {
         let (mut record, held) = match remembered {
             Ok(slot) => slot,
             Err(why) => {
-                let (mut record, held) = self.slot(&template, spec).await?;
+                let (mut record, held) = match self.expected.take(id).await {
+                    Some((record, held)) if record.layers == template.layers => (record, held),
+                    other => {
+                        // The template was made anew in between.
+                        if let Some((record, _)) = other {
+                            self.end_slot(record).await?;
+                        }
+                        self.slot(&template, spec).await?
+                    }
+                };
                 record.unfit.extend(why);
                 (record, held)
             }
@@ -285,6 +294,9 @@ impl Inner {
     }
 
     pub(crate) async fn destroy(self: &Arc<Self>, id: &SandboxId) -> Result<(), ProviderError> {
+        if let Some((record, _)) = self.expected.take(id).await {
+            self.end_slot(record).await?;
+        }
         let Some(place) = self.place(id) else { return Ok(()) };
         let mut desk = place.desk().await;
         if let Some(held) = desk.as_mut() {

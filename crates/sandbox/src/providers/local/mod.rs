@@ -8,6 +8,7 @@
 mod criu;
 mod desk;
 pub(crate) mod disk;
+mod expected;
 pub(crate) mod guest;
 mod interface;
 mod line;
@@ -34,6 +35,7 @@ use tokio::sync::Mutex;
 pub use self::disk::DiskChoice;
 use self::{
     desk::{Desk, Place},
+    expected::Expected,
     pool::Pool,
     slot::{Yard, unavailable},
 };
@@ -80,6 +82,7 @@ pub(crate) struct Inner {
     visitor: Visitor,
     pool: Pool,
     places: std::sync::Mutex<HashMap<SandboxId, Arc<Place>>>,
+    expected: Expected,
     /// Templates are made one at a time.
     making: Mutex<()>,
     /// The host's own programs, once they were looked at.
@@ -96,6 +99,7 @@ impl Config {
                 visitor: Visitor::start()?,
                 pool,
                 places: std::sync::Mutex::default(),
+                expected: Expected::default(),
                 making: Mutex::default(),
                 host: Mutex::default(),
             })
@@ -168,6 +172,10 @@ impl Provider for Local {
         missing.extend(self.inner.yard.disk().unfit());
         missing.extend(self.inner.yard.criu.missing());
         Ok(Fitness { isolation: vec![Isolation::Namespace], templates, missing })
+    }
+
+    fn expect(&self, id: &SandboxId, spec: &Spec) {
+        self.inner.expect(id, spec);
     }
 
     async fn create(&self, id: &SandboxId, spec: &Spec) -> Result<(), ProviderError> {

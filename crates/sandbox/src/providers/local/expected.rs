@@ -1,0 +1,59 @@
+//! Slots that are begun while the row of their sandbox is still being written.
+//!
+//! Nobody owns such a slot until its sandbox is created: should the server end before, it is swept like one of the pool.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use carrel_model::{SandboxId, sandbox::Spec};
+use tokio::task::JoinHandle;
+
+use super::{Inner, record::Record, slot::Held};
+
+type Slot = (Record, Held);
+
+/// The slots on their way.
+#[derive(Default)]
+pub(crate) struct Expected(Mutex<HashMap<SandboxId, JoinHandle<Option<Slot>>>>);
+
+impl Expected {
+    /// The slot that was begun for a sandbox, when it is made. Nothing when none was, or when it could not be made:
+    /// whoever makes another one hears why.
+    pub(crate) async fn take(&self, id: &SandboxId) -> Option<Slot> {
+        let coming = self.coming().remove(id)?;
+        coming.await.ok().flatten()
+    }
+
+    fn coming(&self) -> MutexGuard<'_, HashMap<SandboxId, JoinHandle<Option<Slot>>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    /// Begins the slot of a sandbox that is about to be created.
+    pub(crate) fn expect(self: &Arc<Self>, id: &SandboxId, spec: &Spec) {
+        /// Whoever announced it and has not come after so long was ended in between.
+        const PATIENCE: Duration = Duration::from_secs(60);
+        let (inner, wanted) = (Arc::clone(self), spec.clone());
+        let coming = tokio::spawn(async move {
+            let template = inner.find_template(&wanted).await.ok()?;
+            // Its processes come back from memory, into a slot of their own kind.
+            if template.memory {
+                return None;
+            }
+            inner.slot(&template, &wanted).await.ok()
+        });
+        self.expected.coming().insert(id.clone(), coming);
+        let (inner, id) = (Arc::downgrade(self), id.clone());
+        tokio::spawn(async move {
+            tokio::time::sleep(PATIENCE).await;
+            let Some(inner) = inner.upgrade() else { return };
+            if let Some((record, _)) = inner.expected.take(&id).await {
+                let _ = inner.end_slot(record).await;
+            }
+        });
+    }
+}

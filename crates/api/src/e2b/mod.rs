@@ -62,7 +62,9 @@ pub(crate) fn routes() -> Router<Doors> {
 /// Says no in E2B's words wherever E2B's clients ask: also when no route answers, and when a handler breaks.
 pub(crate) async fn in_their_words(State(_): State<Doors>, request: Request, next: Next) -> Response {
     let path = request.uri().path();
-    let is_theirs = OURS.contains(&path.trim_start_matches('/').split('/').next().unwrap_or_default());
+    // The SDKs say whose they are, also where they lost their way.
+    let is_sdk = request.headers().get("publisher").is_some_and(|publisher| publisher == "e2b");
+    let is_theirs = is_sdk || OURS.contains(&path.trim_start_matches('/').split('/').next().unwrap_or_default());
     let mut response = next.run(request).await;
     match response.extensions_mut().remove::<Told>() {
         Some(told) if is_theirs => Refusal::from(told).into_response(),

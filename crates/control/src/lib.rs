@@ -16,7 +16,7 @@ mod shelf;
 mod sturdy;
 mod sweep;
 
-pub use carrel_envd::{Content, Line};
+pub use carrel_envd::{Content, Line, wire::Operation};
 pub use carrel_store::{Chunk, Stream};
 pub use desks::{
     audit::{AuditDesk, AuditQuery},
@@ -28,11 +28,13 @@ pub use desks::{
     ports::{PortLine, PortsDesk},
     providers::ProvidersDesk,
     sandboxes::{Created, SandboxQuery, SandboxesDesk, Waited},
+    steps::{BuildStep, FilesHash, Steps},
     templates::{ContentKind, TemplatesDesk},
+    visits::{Destination, TurnedAway, Visit as PortVisit},
 };
 pub use error::Error;
 pub use house::{Control, Idempotency};
 pub use inside::live::Reader;
 pub use paging::{Limit, Paging};
-pub use secret::new_node_id;
+pub use secret::{new_node_id, new_uuid, uuid_of};
 pub use settings::{Patience, Retention, Settings};

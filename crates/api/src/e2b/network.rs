@@ -43,13 +43,13 @@ impl Asked {
         }
         let everything = |rule: &String| EVERYWHERE.contains(&rule.as_str()) || rule == "*";
         if !denies_all || allow.iter().any(everything) {
-            return Ok(NewNetwork { mode: NetworkMode::Open, allow: Vec::new() });
+            return Ok(NewNetwork { mode: NetworkMode::Open, ..NewNetwork::default() });
         }
         if allow.is_empty() {
-            return Ok(NewNetwork { mode: NetworkMode::None, allow: Vec::new() });
+            return Ok(NewNetwork { mode: NetworkMode::None, ..NewNetwork::default() });
         }
         let rules: Result<Vec<_>, _> = allow.iter().map(|rule| host_rule(rule)).collect();
-        Ok(NewNetwork { mode: NetworkMode::Allow, allow: rules? })
+        Ok(NewNetwork { mode: NetworkMode::Allow, allow: rules?, interface: false })
     }
 
     /// Who may call its ports.

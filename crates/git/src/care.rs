@@ -97,15 +97,13 @@ impl Mirror {
 
     /// Brings one ref over from a repository that may be damaged.
     async fn save(&self, old: &Path, new: &Path, name: &RefName, id: &CommitId) -> Result<(), GitError> {
-        let pack = self.git().at(old, "pack-objects").args(["--revs", "--stdout", "-q", "--delta-base-offset"]);
+        // What is damaged there and came anew is read from where it came.
+        let there = |command| self.git().at(old, command).env("GIT_ALTERNATE_OBJECT_DIRECTORIES", new.join("objects"));
+        let pack = there("pack-objects").args(["--revs", "--stdout", "-q", "--delta-base-offset"]);
         let has = refs::list(self.git(), new, &["refs"]).await?;
         let mut wanted = format!("{id}\n");
         for known in has.values() {
-            // What the old one does not have cannot be left out there; it says so and that is fine.
-            let call = self.git().at(old, "cat-file").arg("-e").arg(known);
-            if call.answer().await?.status.success() {
-                wanted.push_str(&format!("^{known}\n"));
-            }
+            wanted.push_str(&format!("^{known}\n"));
         }
         let packed = pack.input(wanted).patience(PATIENCE).run().await?;
         let call = self.git().at(new, "index-pack").args(["--stdin", "--fix-thin", "--strict"]).input(packed);

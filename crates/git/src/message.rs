@@ -26,8 +26,17 @@ const LONGEST_LINE: usize = 72;
 
 /// Reads a message as a conventional one.
 pub fn check(message: &str) -> Result<Conventional, Unconventional> {
-    let commit = Commit::parse(message.trim())
-        .map_err(|error| Unconventional(format!("not a conventional commit (`type(scope): summary`): {error}")))?;
+    let (first, rest) = message.trim().split_once('\n').unwrap_or((message.trim(), ""));
+    let odd = |why: &dyn std::fmt::Display| {
+        Unconventional(format!("not a conventional commit (`type(scope): summary`): {why}"))
+    };
+    // Only the first line: what people write below it is theirs.
+    let commit = Commit::parse(first.trim_end()).map_err(|error| odd(&error))?;
+    if !rest.is_empty() && !rest.starts_with('\n') && !rest.starts_with("\r\n") {
+        return Err(odd(&"the second line is not empty"));
+    }
+    let announced =
+        rest.lines().any(|line| line.starts_with("BREAKING CHANGE: ") || line.starts_with("BREAKING-CHANGE: "));
     Ok(Conventional {
         kind: commit.type_().as_str().to_owned(),
         scope: commit.scope().map(|scope| scope.as_str().to_owned()),

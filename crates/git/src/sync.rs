@@ -163,7 +163,8 @@ impl Mirror {
         let mut call = self.git().at(repository, "fetch").patience(upstream.patience);
         let secret = secret::introduce(&mut call, &upstream.source, upstream.credential.as_ref())?;
         let call = call
-            .config("transfer.unpackLimit", "100")
+            // Always a pack: whole or not there at all, whatever happens to the machine.
+            .config("transfer.unpackLimit", "1")
             .config("fetch.negotiationAlgorithm", "skipping")
             .args(["--progress", "--no-tags", "--prune", "--force", "--no-write-fetch-head", "--no-auto-maintenance"])
             .args(["--no-recurse-submodules", "--no-show-forced-updates", "--end-of-options"])

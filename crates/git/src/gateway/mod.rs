@@ -96,7 +96,8 @@ pub struct View {
 /// How long a fetch may take.
 const PATIENCE: Duration = Duration::from_secs(3600);
 /// What we understand of a push, and no more.
-const CAPABILITIES: &str = "report-status side-band-64k ofs-delta atomic quiet object-format=sha1 agent=carrel";
+const CAPABILITIES: &str =
+    "report-status delete-refs side-band-64k ofs-delta atomic quiet object-format=sha1 agent=carrel";
 
 impl Mirror {
     /// What a client is shown first (`GET …/info/refs?service=…`).

@@ -258,7 +258,8 @@ async fn serve(behind: &Behind, request: Request) -> Result<Response, carrel_git
     let query = request.uri().query().unwrap_or_default().to_owned();
     let who = path.split('/').nth(1).unwrap_or_default().to_owned();
     let task: Option<TaskId> = who.parse::<Branch>().ok().and_then(|branch| branch.task());
-    let header = |name: &str| request.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let headers = request.headers().clone();
+    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let version = Version::from_header(&header("git-protocol").unwrap_or_default());
     let zipped = header("content-encoding").as_deref() == Some("gzip");
     let (mirror, view) = (&behind.mirror, View { task });

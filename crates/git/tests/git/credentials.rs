@@ -53,7 +53,7 @@ async fn a_token_opens_the_upstream_and_shows_in_no_process_list_file_or_configu
     assert!(!format!("{right:?}").contains(&token()));
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn a_credential_of_the_wrong_kind_is_refused_before_anybody_is_asked() {
     let room = Room::open().await;
     let mirror = room.mirror("app").await;
@@ -78,7 +78,7 @@ fn a_secret_lies_in_memory_and_goes_with_its_keeper() {
     assert!(std::fs::read_to_string(&path).map_or(true, |text| !text.contains("sesame")));
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn a_deploy_key_is_what_ssh_is_given() {
     let room = Room::open().await;
     let work = room.work("work");
@@ -101,7 +101,7 @@ async fn a_deploy_key_is_what_ssh_is_given() {
     assert!(matches!(error, GitError::Unreachable { .. }), "{error:?}");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn commits_of_the_house_are_signed_with_the_key_that_it_was_given() {
     let room = Room::open().await;
     let work = room.work("work");

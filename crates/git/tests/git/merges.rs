@@ -47,7 +47,7 @@ async fn content(mirror: &Mirror, work: &Work, tree: &CommitId, path: &str) -> S
     there.git(&["-c", "safe.directory=*", "show", &format!("{tree}:{path}")]) + "\n"
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn a_forecast_names_who_conflicts_with_whom_in_which_files() {
     let room = Room::open().await;
     let work = start(&room, &[("a.txt", "a\n"), ("b.txt", "b\n"), ("c.txt", "c\n")]);
@@ -89,7 +89,7 @@ async fn a_forecast_names_who_conflicts_with_whom_in_which_files() {
     assert_eq!(forecaster.forecast(&mirror, &live[2], &live).await.unwrap(), []);
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn each_rung_of_the_ladder_is_tried_in_turn_and_recorded() {
     let room = Room::open().await;
     let work = start(&room, &[("src/lib.rs", CODE), ("Cargo.lock", "version = 1\n"), ("notes.txt", "notes\n")]);
@@ -137,7 +137,7 @@ async fn each_rung_of_the_ladder_is_tried_in_turn_and_recorded() {
     assert_eq!(rerere.settled, ["notes.txt", "src/lib.rs"]);
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn what_git_cannot_merge_by_lines_is_merged_by_syntax() {
     let room = Room::open().await;
     let before = "use std::fmt;\n\nfn a() -> u8 {\n    1\n}\n";
@@ -162,7 +162,7 @@ fn offer<'a>(base: &'a CommitId, head: &'a CommitId, style: MergeStyle, who: &'a
     Offer { base, head, style, message: "feat: it all\n\nCarrel-Task: 1\n", author: who, committer: who, signer: None }
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn a_branch_is_merged_squashed_or_rebased_and_the_base_moves_forward_only() {
     let room = Room::open().await;
     let work = start(&room, &[("a.txt", "a\n"), ("b.txt", "b\n")]);
@@ -217,7 +217,7 @@ fn base_of(work: &Work) -> CommitId {
     work.git(&["rev-parse", "start"]).parse().unwrap()
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn a_rebase_that_does_not_fit_names_the_commit_and_the_paths() {
     let room = Room::open().await;
     let work = start(&room, &[("a.txt", "a\n")]);
@@ -234,7 +234,7 @@ async fn a_rebase_that_does_not_fit_names_the_commit_and_the_paths() {
     assert_eq!(records[0].rung, Rung::Clean);
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn fifty_who_merge_at_once_take_turns_and_nothing_is_lost() {
     let room = Room::open().await;
     let work = start(&room, &[("a.txt", "a\n")]);

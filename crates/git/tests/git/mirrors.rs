@@ -38,7 +38,7 @@ async fn a_hundred_who_ask_at_once_are_answered_by_one_fetch() {
     assert_eq!(mirror.head_of(&"main".parse().unwrap()).await.unwrap(), work.head());
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn a_mirror_fetches_only_when_something_moved() {
     let room = Room::open().await;
     let work = room.work("work");
@@ -55,10 +55,11 @@ async fn a_mirror_fetches_only_when_something_moved() {
     assert!(!moved.moved[0].rewritten);
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn history_that_is_rewritten_upstream_is_noticed_and_the_old_commits_stay() {
     let room = Room::open().await;
     let work = room.work("work");
+    work.write("file", "old");
     let old = work.commit("feat: old");
     let mirror = room.mirror_of(&work).await;
     work.git(&["commit", "-q", "--amend", "-m", "feat: new"]);
@@ -69,7 +70,7 @@ async fn history_that_is_rewritten_upstream_is_noticed_and_the_old_commits_stay(
     room.layers().prepare(&mirror, &old).await.unwrap();
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn branches_that_go_are_renamed_or_become_folders_are_followed_and_ours_stay() {
     let room = Room::open().await;
     let work = room.work("work");
@@ -92,7 +93,7 @@ async fn branches_that_go_are_renamed_or_become_folders_are_followed_and_ours_st
     assert!(matches!(mirror.head_of(&"main".parse().unwrap()).await, Err(GitError::Missing { .. })));
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn an_upstream_that_stumbles_is_asked_again_and_one_that_is_down_is_said_to_be() {
     let room = Room::open().await;
     let work = room.work("work");
@@ -113,7 +114,7 @@ async fn an_upstream_that_stumbles_is_asked_again_and_one_that_is_down_is_said_t
     assert!(matches!(missing, GitError::Missing { .. }), "{missing:?}");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn an_empty_upstream_is_followed_until_it_has_something() {
     let room = Room::open().await;
     let work = room.work("work");
@@ -126,7 +127,7 @@ async fn an_empty_upstream_is_followed_until_it_has_something() {
     assert_eq!(mirror.sync(&upstream).await.unwrap().default_branch, Some("trunk".parse().unwrap()));
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn a_damaged_mirror_is_made_anew_and_what_is_ours_is_saved() {
     let room = Room::open().await;
     let work = room.work("work");
@@ -140,16 +141,17 @@ async fn a_damaged_mirror_is_made_anew_and_what_is_ours_is_saved() {
     sandbox.git(&["push", "-q", "origin", "HEAD:refs/heads/task-7"]);
     mirror.check().await.unwrap();
 
-    // The base's objects are lost; what the task pushed is in a pack of its own.
-    let old = mirror.path();
-    let base = work.head();
-    work.git(&["clone", "-q", "--bare", ".", "../full.git"]);
-    let lost = old.join("objects").join(&base.as_str()[..2]).join(&base.as_str()[2..]);
-    std::fs::write(&lost, "nonsense").unwrap_or_else(|_| {
-        for entry in std::fs::read_dir(old.join("objects/pack")).unwrap().flatten() {
-            std::fs::set_permissions(entry.path(), std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
-        }
-    });
+    // The upstream's pack is damaged; what the task pushed is in a pack of its own.
+    let (old, base) = (mirror.path(), work.head());
+    let packs = std::fs::read_dir(old.join("objects/pack")).unwrap().flatten().map(|entry| entry.path());
+    let mut packs: Vec<_> = packs.filter(|path| path.extension().is_some_and(|end| end == "pack")).collect();
+    packs.sort_by_key(|path| std::fs::metadata(path).unwrap().modified().unwrap());
+    assert_eq!(packs.len(), 2);
+    let mut bytes = std::fs::read(&packs[0]).unwrap();
+    let middle = bytes.len() / 3;
+    bytes[middle..middle + 40].fill(0xaa);
+    std::fs::set_permissions(&packs[0], std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
+    std::fs::write(&packs[0], bytes).unwrap();
     assert!(matches!(mirror.check().await, Err(GitError::Broken { .. })));
     let lost = mirror.rebuild(&room.upstream(work.folder.to_str().unwrap())).await.unwrap();
     mirror.sync(&room.upstream(work.folder.to_str().unwrap())).await.unwrap();
@@ -164,7 +166,7 @@ async fn a_damaged_mirror_is_made_anew_and_what_is_ours_is_saved() {
     assert!(!old.exists());
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn packing_drops_nothing_that_a_sandbox_may_still_borrow() {
     let room = Room::open().await;
     let work = room.work("work");
@@ -188,7 +190,7 @@ async fn packing_drops_nothing_that_a_sandbox_may_still_borrow() {
     mirror.check().await.unwrap();
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_checked_out_whole_is_refused_with_a_sentence() {
     let room = Room::open().await;
     let work = room.work("work");
@@ -226,7 +228,7 @@ async fn what_cannot_be_checked_out_whole_is_refused_with_a_sentence() {
     assert!(matches!(error, GitError::Unfit { .. }), "{error:?}");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn locks_that_a_killed_git_left_do_not_stand_in_the_way_for_ever() {
     let room = Room::open().await;
     let work = room.work("work");

@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use crate::bench::Room;
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn nothing_in_a_repository_is_run_while_it_is_mirrored_and_checked_out() {
     let room = Room::open().await;
     let work = room.work("work");
@@ -58,7 +58,7 @@ async fn nothing_in_a_repository_is_run_while_it_is_mirrored_and_checked_out() {
     assert!(!trace.exists(), "{}", std::fs::read_to_string(&trace).unwrap_or_default());
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn names_that_look_like_options_are_names() {
     let room = Room::open().await;
     let work = room.work("work");
@@ -77,7 +77,7 @@ async fn names_that_look_like_options_are_names() {
     assert!(layer.folder.join("workspace/-x/--exec=touch pwned").exists());
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_never_answers_is_given_up_and_leaves_no_process() {
     let room = Room::open().await;
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();

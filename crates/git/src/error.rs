@@ -164,7 +164,8 @@ mod tests {
     #[test]
     fn what_git_says_becomes_what_the_caller_can_do() {
         let understand = |said| GitError::understand("fetch", said);
-        let cases: [(&str, fn(&GitError) -> bool); 7] = [
+        type Fits = fn(&GitError) -> bool;
+        let cases: [(&str, Fits); 7] = [
             ("fatal: unable to access 'https://x/': Could not resolve host: x", |e| {
                 matches!(e, GitError::Unreachable { .. })
             }),

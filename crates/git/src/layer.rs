@@ -158,7 +158,7 @@ impl Layers {
             let used = fs::metadata(path.join("used")).and_then(|meta| meta.modified()).unwrap_or(UNIX_EPOCH);
             idle.push((used, path));
         }
-        idle.sort_by(|one, other| other.0.cmp(&one.0));
+        idle.sort_by_key(|(used, _)| std::cmp::Reverse(*used));
         let gone = idle.split_off(spare.min(idle.len()));
         for (_, path) in &gone {
             // By another name first: a half-removed layer is never found.

@@ -68,6 +68,8 @@ macro_rules! name {
     };
 }
 
+pub(crate) use name;
+
 name!(
     /// Names a sandbox: twenty characters as E2B has them, safe in host names, paths and branch names.
     SandboxId,
@@ -188,7 +190,7 @@ fn is_prefixed_hex(text: &str, prefix: &str, digits: usize) -> bool {
     })
 }
 
-fn is_slug(text: &str, most: usize, also: &[u8]) -> bool {
+pub(crate) fn is_slug(text: &str, most: usize, also: &[u8]) -> bool {
     (1..=most).contains(&text.len())
         && text.bytes().next().is_some_and(is_lower_or_digit)
         && text.bytes().all(|b| is_lower_or_digit(b) || also.contains(&b))

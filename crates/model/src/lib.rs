@@ -7,14 +7,17 @@
 pub mod audit;
 pub mod breaker;
 pub mod exec;
+pub mod git;
 pub mod grant;
 pub mod ids;
 pub mod key;
 pub mod number;
 pub mod public;
+pub mod push;
 pub mod sandbox;
 pub mod template;
 
+pub use git::{Branch, CommitId, RefName, RepoName, RepoSource};
 pub use grant::{Action, Authority, Denied, Grant, Role, Subject};
 pub use ids::{AgentId, ExecId, KeyId, Malformed, NodeId, ProviderName, SandboxId, TaskId, TemplateName};
 pub use jiff::Timestamp;

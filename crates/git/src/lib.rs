@@ -1,0 +1,33 @@
+//! Mirrors, layers, pushes and merges, with the git command line as the engine.
+//!
+//! Absent on purpose: HTTP, SQL, sandboxes, and decisions about who may do what beyond `carrel_model::push`.
+#![forbid(unsafe_code)]
+
+mod care;
+mod commit;
+mod error;
+pub mod gateway;
+mod index;
+mod layer;
+pub mod merge;
+pub mod message;
+mod mirror;
+mod packet;
+mod program;
+mod progress;
+mod refs;
+mod secret;
+mod seed;
+mod sync;
+pub mod wip;
+
+pub use commit::{Draft, Identity, Signer};
+pub use error::GitError;
+pub use layer::{BORROWED, Layer, Layers, Owner, WORKSPACE};
+pub use mirror::{Mirror, Mirrors};
+pub use program::Git;
+pub use progress::{Progress, Stage};
+pub use refs::{Move, Refs};
+pub use secret::{Credential, Secret};
+pub use seed::{Laid, Plan, Seed};
+pub use sync::{BranchMove, Synced, Upstream};

@@ -1,0 +1,203 @@
+//! A branch is put onto its base: merged, squashed or rebased, in the mirror, without a working tree. The base itself
+//! moves last, forward only.
+
+use carrel_model::{Branch, CommitId};
+
+use super::ladder::{Attempt, Ladder, Outcome, RungRecord};
+use crate::{
+    GitError, Mirror,
+    commit::{Draft, Identity, Signer},
+    merge::Regenerate,
+    refs::Move,
+};
+
+/// How a branch is put onto its base.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum MergeStyle {
+    /// A commit with two parents.
+    Merge,
+    /// One commit with everything.
+    Squash,
+    /// Each commit again, on top of the base.
+    Rebase,
+}
+
+impl MergeStyle {
+    /// The word used in JSON, SQL and on the screen.
+    pub fn word(self) -> &'static str {
+        match self {
+            MergeStyle::Merge => "merge",
+            MergeStyle::Squash => "squash",
+            MergeStyle::Rebase => "rebase",
+        }
+    }
+
+    /// The style that a word names.
+    pub fn from_word(word: &str) -> Option<MergeStyle> {
+        [MergeStyle::Merge, MergeStyle::Squash, MergeStyle::Rebase].into_iter().find(|style| style.word() == word)
+    }
+}
+
+/// A branch that is offered to its base.
+#[derive(Debug, Clone)]
+pub struct Offer<'a> {
+    /// Where the base is.
+    pub base: &'a CommitId,
+    /// Where the branch is.
+    pub head: &'a CommitId,
+    /// How it is put there.
+    pub style: MergeStyle,
+    /// The message of the one commit that is made; rebased commits keep theirs.
+    pub message: &'a str,
+    /// Who wrote what is squashed.
+    pub author: &'a Identity,
+    /// Who makes the commits.
+    pub committer: &'a Identity,
+    /// What signs them.
+    pub signer: Option<&'a Signer>,
+}
+
+/// What came of an offer. No ref has moved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Integrated {
+    /// The base has it all already.
+    Already,
+    /// The base would be at this commit.
+    Ready {
+        /// The commit.
+        commit: CommitId,
+        /// Files that a program must make anew, in a sandbox, before it is whole.
+        regenerate: Vec<Regenerate>,
+        /// How conflicts were resolved.
+        records: Vec<RungRecord>,
+    },
+    /// These paths are for the agent, or a person.
+    Conflicted {
+        /// The paths.
+        paths: Vec<String>,
+        /// The commit of the branch that does not fit, when it was rebased.
+        at: Option<CommitId>,
+        /// What was tried.
+        records: Vec<RungRecord>,
+    },
+}
+
+impl Ladder {
+    /// Puts a branch onto its base, as a commit that no ref names yet.
+    pub async fn integrate(&self, mirror: &Mirror, offer: &Offer<'_>) -> Result<Integrated, GitError> {
+        if mirror.is_ancestor(offer.head, offer.base).await? {
+            return Ok(Integrated::Already);
+        }
+        if offer.style == MergeStyle::Rebase {
+            return self.rebase(mirror, offer).await;
+        }
+        let Attempt { records, outcome } = self.merge(mirror, offer.base, offer.head, None).await?;
+        let (tree, regenerate) = match outcome {
+            Outcome::Conflicted { paths } => return Ok(Integrated::Conflicted { paths, at: None, records }),
+            Outcome::Merged { tree, regenerate } => (tree, regenerate),
+        };
+        let both = [offer.base.clone(), offer.head.clone()];
+        let parents = if offer.style == MergeStyle::Squash { &both[..1] } else { &both[..] };
+        let author = if offer.style == MergeStyle::Squash { offer.author } else { offer.committer };
+        let draft = Draft {
+            tree: &tree,
+            parents,
+            message: offer.message,
+            author,
+            date: None,
+            committer: offer.committer,
+            signer: offer.signer,
+        };
+        let commit = draft.make(mirror.git(), &mirror.path()).await?;
+        Ok(Integrated::Ready { commit, regenerate, records })
+    }
+
+    /// Each commit again on top of the base, in order. Merges in between dissolve, and what the base has already is left
+    /// out.
+    async fn rebase(&self, mirror: &Mirror, offer: &Offer<'_>) -> Result<Integrated, GitError> {
+        if mirror.is_ancestor(offer.base, offer.head).await? && mirror.is_straight(offer.base, offer.head).await? {
+            let (commit, records) = (offer.head.clone(), Vec::new());
+            return Ok(Integrated::Ready { commit, regenerate: Vec::new(), records });
+        }
+        let (mut top, mut records, mut regenerate) = (offer.base.clone(), Vec::new(), Vec::new());
+        for commit in mirror.commits_between(offer.base, offer.head).await? {
+            let story = mirror.story(&commit).await?;
+            let Some(parent) = &story.parent else { continue };
+            let attempt = self.merge(mirror, &top, &commit, Some(parent)).await?;
+            records.extend(attempt.records.into_iter().filter(|record| !record.given.is_empty()));
+            let tree = match attempt.outcome {
+                Outcome::Conflicted { paths } => {
+                    return Ok(Integrated::Conflicted { paths, at: Some(commit), records });
+                }
+                Outcome::Merged { tree, regenerate: more } => {
+                    regenerate.extend(more.into_iter().filter(|one| !regenerate.contains(one)).collect::<Vec<_>>());
+                    tree
+                }
+            };
+            if tree == mirror.tree_of(&top).await? {
+                continue;
+            }
+            let draft = Draft {
+                tree: &tree,
+                parents: std::slice::from_ref(&top),
+                message: &story.message,
+                author: &story.author,
+                date: Some(&story.date),
+                committer: offer.committer,
+                signer: offer.signer,
+            };
+            top = draft.make(mirror.git(), &mirror.path()).await?;
+        }
+        if top == *offer.base {
+            return Ok(Integrated::Already);
+        }
+        Ok(Integrated::Ready { commit: top, regenerate, records })
+    }
+}
+
+/// What a commit tells of itself.
+struct Story {
+    parent: Option<CommitId>,
+    author: Identity,
+    date: String,
+    message: String,
+}
+
+impl Mirror {
+    /// Moves a branch forward to a commit that has everything it had. Durable when it returns.
+    pub async fn advance(&self, branch: &Branch, from: &CommitId, to: &CommitId) -> Result<(), GitError> {
+        if !self.is_ancestor(from, to).await? {
+            return Err(GitError::unfit(format!("`{branch}` only moves forward, and {} is behind it", to.short())));
+        }
+        self.move_refs(&[Move { name: branch.full(), from: Some(from.clone()), to: Some(to.clone()) }]).await
+    }
+
+    /// The commits that a branch has and its base does not, oldest first, without merges.
+    pub async fn commits_between(&self, base: &CommitId, head: &CommitId) -> Result<Vec<CommitId>, GitError> {
+        let call = self.git().at(&self.path(), "rev-list").args(["--reverse", "--topo-order", "--no-merges"]);
+        let text = call.arg((base, head)).text().await?;
+        Ok(text.lines().filter_map(|line| line.parse().ok()).collect())
+    }
+
+    async fn is_straight(&self, base: &CommitId, head: &CommitId) -> Result<bool, GitError> {
+        let call = self.git().at(&self.path(), "rev-list").args(["--merges", "--max-count=1"]).arg((base, head));
+        Ok(call.text().await?.is_empty())
+    }
+
+    pub(crate) async fn tree_of(&self, commit: &CommitId) -> Result<CommitId, GitError> {
+        self.git().at(&self.path(), "rev-parse").arg("--verify").arg((commit, "^{tree}")).id().await
+    }
+
+    async fn story(&self, commit: &CommitId) -> Result<Story, GitError> {
+        let call = self.git().at(&self.path(), "log").args(["--max-count=1", "--no-show-signature", "--date=raw"]);
+        let output = call.arg("--format=%P%x00%an%x00%ae%x00%ad%x00%B").arg(commit).run().await?;
+        let text = String::from_utf8_lossy(&output).into_owned();
+        let mut fields = text.splitn(5, '\0');
+        let mut next = || fields.next().unwrap_or_default();
+        let (parents, name, email, date, message) = (next(), next(), next(), next(), next());
+        let parent = parents.split(' ').next().and_then(|id| id.parse().ok());
+        // A commit may name anybody as its author, or nobody.
+        let author = Identity::new(name.trim(), email.trim()).unwrap_or_else(|_| Identity::house());
+        Ok(Story { parent, author, date: date.to_owned(), message: message.trim_end().to_owned() + "\n" })
+    }
+}

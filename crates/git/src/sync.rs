@@ -1,0 +1,284 @@
+//! A mirror is brought up to date with its upstream: looked at first, fetched when something moved, once for everybody
+//! who asks at the same time.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use backon::{ExponentialBuilder, Retryable};
+use carrel_model::{Branch, CommitId, RefName, RepoSource};
+use futures::{
+    FutureExt,
+    future::{BoxFuture, Shared},
+};
+
+use crate::{
+    Credential, GitError, Mirror, Progress,
+    refs::{self, Move, Refs},
+    secret,
+};
+
+/// What a mirror follows, and how patiently.
+#[derive(Debug, Clone)]
+pub struct Upstream {
+    /// Where it is.
+    pub source: RepoSource,
+    /// What opens it.
+    pub credential: Option<Credential>,
+    /// How often an upstream that does not answer is asked again.
+    pub retries: usize,
+    /// How long to wait before the first time; doubles from there.
+    pub pause: Duration,
+    /// How long one fetch may take.
+    pub patience: Duration,
+}
+
+impl Upstream {
+    /// An upstream with the usual patience.
+    pub fn new(source: RepoSource, credential: Option<Credential>) -> Upstream {
+        let (pause, patience) = (Duration::from_millis(500), Duration::from_secs(3600));
+        Upstream { source, credential, retries: 5, pause, patience }
+    }
+}
+
+/// What came of a look at the upstream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Synced {
+    /// The upstream's default branch; nothing while it is empty.
+    pub default_branch: Option<Branch>,
+    /// Branches that moved, appeared or went.
+    pub moved: Vec<BranchMove>,
+    /// Whether anything had to be fetched.
+    pub fetched: bool,
+    /// Whether the mirror was damaged and made anew, and what could not be saved of it.
+    pub rebuilt: Option<Vec<RefName>>,
+}
+
+/// A branch of the upstream that moved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BranchMove {
+    /// The branch.
+    pub branch: Branch,
+    /// Where it was.
+    pub from: Option<CommitId>,
+    /// Where it is.
+    pub to: Option<CommitId>,
+    /// Whether its history was rewritten: the old commit is no ancestor of the new one.
+    pub rewritten: bool,
+}
+
+type Outcome = Result<Arc<Synced>, GitError>;
+
+/// The one fetch that goes on.
+#[derive(Default)]
+pub(crate) struct Flight(Mutex<Option<Shared<BoxFuture<'static, Outcome>>>>);
+
+impl std::fmt::Debug for Flight {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Flight")
+    }
+}
+
+const UPSTREAM_HEADS: &str = "refs/carrel/upstream/heads";
+/// How many moved branches are looked at for rewritten history; beyond that the answer is worth less than the time.
+const MOST_COMPARED: usize = 50;
+
+impl Mirror {
+    /// Brings the mirror up to date. Everybody who asks while one goes on gets the answer of that one; it goes on when
+    /// they leave.
+    pub async fn sync(&self, upstream: &Upstream) -> Outcome {
+        let flight = {
+            let mut slot = self.0.flight.0.lock().unwrap_or_else(PoisonError::into_inner);
+            match &*slot {
+                Some(flight) if flight.peek().is_none() => flight.clone(),
+                _ => {
+                    let (mirror, upstream) = (self.clone(), upstream.clone());
+                    let work = tokio::spawn(async move { mirror.sync_patiently(&upstream).await.map(Arc::new) });
+                    let lost = |_| Err(GitError::Failed { what: "fetch", why: "it was broken off".into() });
+                    let flight = work.map(move |done| done.unwrap_or_else(lost)).boxed().shared();
+                    *slot = Some(flight.clone());
+                    flight
+                }
+            }
+        };
+        flight.await
+    }
+
+    async fn sync_patiently(&self, upstream: &Upstream) -> Result<Synced, GitError> {
+        let pace = ExponentialBuilder::default()
+            .with_min_delay(upstream.pause)
+            .with_max_delay(Duration::from_secs(30))
+            .with_max_times(upstream.retries)
+            .with_jitter();
+        let synced = (|| self.sync_once(upstream)).retry(pace).when(GitError::is_passing).await;
+        self.0.progress.send_replace(None);
+        match synced {
+            Err(GitError::Broken { why }) => {
+                tracing::warn!(repo = %self.name(), why, "a mirror is damaged and is made anew");
+                let lost = self.rebuild(upstream).await?;
+                Ok(Synced { rebuilt: Some(lost), ..self.sync_once(upstream).await? })
+            }
+            synced => synced,
+        }
+    }
+
+    async fn sync_once(&self, upstream: &Upstream) -> Result<Synced, GitError> {
+        let seen = self.look_at(upstream).await?;
+        let repository = self.path();
+        let mut known = refs::list(self.git(), &repository, &[UPSTREAM_HEADS, "refs/tags"]).await?;
+        let wanted: Refs = seen.refs.iter().map(|(name, id)| (as_kept(name), id.clone())).collect();
+        let fetched = known != wanted;
+        if fetched {
+            self.fetch(upstream).await?;
+            known = refs::list(self.git(), &repository, &[UPSTREAM_HEADS]).await?;
+        }
+        let moved = self.follow(&known).await?;
+        if let Some(branch) = &seen.default_branch
+            && self.default_branch().await?.as_ref() != Some(branch)
+        {
+            self.set_default_branch(branch).await?;
+        }
+        Ok(Synced { default_branch: seen.default_branch, moved, fetched, rebuilt: None })
+    }
+
+    /// What the upstream has, without fetching any of it.
+    async fn look_at(&self, upstream: &Upstream) -> Result<Seen, GitError> {
+        let mut call = self.git().call("ls-remote").arg("--symref").patience(Duration::from_secs(120));
+        let secret = secret::introduce(&mut call, &upstream.source, upstream.credential.as_ref())?;
+        let call =
+            call.arg("--end-of-options").arg(&upstream.source).arg("HEAD").arg("refs/heads/*").arg("refs/tags/*");
+        let output = call.run().await;
+        drop(secret);
+        Seen::read(&String::from_utf8_lossy(&output?))
+    }
+
+    /// Fetches the upstream's branches and tags into their places.
+    pub(crate) async fn fetch(&self, upstream: &Upstream) -> Result<(), GitError> {
+        self.fetch_into(&self.path(), upstream).await
+    }
+
+    pub(crate) async fn fetch_into(&self, repository: &std::path::Path, upstream: &Upstream) -> Result<(), GitError> {
+        let progress = self.0.progress.clone();
+        let mut call = self.git().at(repository, "fetch").patience(upstream.patience);
+        let secret = secret::introduce(&mut call, &upstream.source, upstream.credential.as_ref())?;
+        let call = call
+            // Always a pack: whole or not there at all, whatever happens to the machine.
+            .config("transfer.unpackLimit", "1")
+            .config("fetch.negotiationAlgorithm", "skipping")
+            .args(["--progress", "--no-tags", "--prune", "--force", "--no-write-fetch-head", "--no-auto-maintenance"])
+            .args(["--no-recurse-submodules", "--no-show-forced-updates", "--end-of-options"])
+            .arg(&upstream.source)
+            .args(["+refs/heads/*:refs/carrel/upstream/heads/*", "+refs/tags/*:refs/tags/*"])
+            .watched(move |step: Progress| {
+                let _ = progress.send_replace(Some(step));
+            });
+        let fetched = call.run().await;
+        drop(secret);
+        fetched.map(drop)
+    }
+
+    /// Our branches follow the upstream's; those of tasks are our own.
+    async fn follow(&self, upstream: &Refs) -> Result<Vec<BranchMove>, GitError> {
+        let ours = refs::list(self.git(), &self.path(), &["refs/heads"]).await?;
+        let theirs: Refs = upstream.iter().filter_map(|(name, id)| Some((as_shown(name)?, id.clone()))).collect();
+        let is_tasks = |name: &RefName| name.branch().is_some_and(|branch| branch.task().is_some());
+        let gone = ours.iter().filter(|(name, _)| !theirs.contains_key(*name) && !is_tasks(name));
+        let gone: Vec<Move> =
+            gone.map(|(name, id)| Move { name: name.clone(), from: Some(id.clone()), to: None }).collect();
+        let new = theirs.iter().filter(|(name, id)| !is_tasks(name) && ours.get(*name) != Some(id));
+        let new: Vec<Move> = new
+            .map(|(name, id)| Move { name: name.clone(), from: ours.get(name).cloned(), to: Some(id.clone()) })
+            .collect();
+        // First what goes: `a` may make room for `a/b`.
+        self.move_refs(&gone).await?;
+        self.move_refs(&new).await?;
+        let mut moved = Vec::new();
+        for step in gone.into_iter().chain(new) {
+            let Some(branch) = step.name.branch() else { continue };
+            let rewritten = match (&step.from, &step.to) {
+                (Some(from), Some(to)) if moved.len() < MOST_COMPARED => !self.is_ancestor(from, to).await?,
+                _ => false,
+            };
+            moved.push(BranchMove { branch, from: step.from, to: step.to, rewritten });
+        }
+        Ok(moved)
+    }
+}
+
+/// What `ls-remote --symref` showed.
+struct Seen {
+    default_branch: Option<Branch>,
+    refs: Refs,
+}
+
+impl Seen {
+    fn read(text: &str) -> Result<Seen, GitError> {
+        let (mut default_branch, mut refs) = (None, Refs::new());
+        for line in text.lines() {
+            let Some((value, name)) = line.split_once('\t') else { continue };
+            if let Some(target) = value.strip_prefix("ref: ") {
+                if name == "HEAD" {
+                    default_branch = target.parse().ok().and_then(|name: RefName| name.branch());
+                }
+                continue;
+            }
+            if value.len() == 64 {
+                return Err(GitError::unfit(
+                    "this repository names its objects by SHA-256, which Carrel does not take yet",
+                ));
+            }
+            let name: Result<RefName, _> = name.parse();
+            if let (Ok(name), Ok(id)) = (name, value.parse())
+                && (name.is_below("refs/heads") || name.is_below("refs/tags"))
+                && !name.as_str().ends_with("^{}")
+            {
+                refs.insert(name, id);
+            }
+        }
+        // A default branch that does not exist yet is none.
+        let default_branch = default_branch.filter(|branch: &Branch| refs.contains_key(&branch.full()));
+        Ok(Seen { default_branch, refs })
+    }
+}
+
+/// Where a ref of the upstream is kept.
+fn as_kept(name: &RefName) -> RefName {
+    match name.as_str().strip_prefix("refs/heads/") {
+        Some(branch) => format!("{UPSTREAM_HEADS}/{branch}").parse().unwrap_or_else(|_| name.clone()),
+        None => name.clone(),
+    }
+}
+
+/// The ref that shows where an upstream's branch is, of one that is kept.
+fn as_shown(name: &RefName) -> Option<RefName> {
+    let branch = name.as_str().strip_prefix(UPSTREAM_HEADS)?.strip_prefix('/')?;
+    branch.parse().ok().map(|branch: Branch| branch.full())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_upstream_shows_is_read_with_its_default_branch() {
+        let id = "a".repeat(40);
+        let text = format!(
+            "ref: refs/heads/trunk\tHEAD\n{id}\tHEAD\n{id}\trefs/heads/trunk\n{id}\trefs/tags/v1\n{id}\trefs/tags/v1^{{}}\n\
+             {id}\trefs/pull/1/head\n"
+        );
+        let seen = Seen::read(&text).unwrap();
+        assert_eq!(seen.default_branch, Some("trunk".parse().unwrap()));
+        assert_eq!(seen.refs.len(), 2);
+        let unborn = Seen::read("ref: refs/heads/main\tHEAD\n").unwrap();
+        assert_eq!(unborn.default_branch, None);
+        let sha256 = format!("{}\trefs/heads/main\n", "b".repeat(64));
+        assert!(matches!(Seen::read(&sha256), Err(GitError::Unfit { .. })));
+    }
+
+    #[test]
+    fn an_upstreams_branch_has_one_place_where_it_is_kept() {
+        let shown: RefName = "refs/heads/a/b".parse().unwrap();
+        assert_eq!(as_shown(&as_kept(&shown)), Some(shown));
+    }
+}

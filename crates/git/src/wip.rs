@@ -1,0 +1,114 @@
+//! Work in progress: a working tree saved as a commit, with everything that is not ignored, while nobody is disturbed.
+//!
+//! The agent's own index is not touched: the tree is made with a copy of it. The same steps run inside a sandbox, as a
+//! small script that pushes through the gateway, and on a folder of the host.
+
+use std::{fs, path::Path, time::Duration};
+
+use carrel_model::{CommitId, RefName, TaskId};
+
+use crate::{Git, GitError, Identity, Mirror, commit::Draft, program::Call, refs::Move};
+
+/// What runs inside a sandbox. Its arguments: the working tree, and the ref to push to.
+///
+/// It prints the commit that was saved, or nothing when nothing is different from what was saved before.
+pub const SAVE_SCRIPT: &str = include_str!("wip.sh");
+
+/// What runs inside a new sandbox, in which the branch is checked out, to go on from a saved commit. Its arguments: the
+/// working tree, and the commit.
+///
+/// What was not committed is not committed again: the index is the branch's, the files are those that were saved.
+pub const RESTORE_SCRIPT: &str = "\
+set -eu\n\
+cd \"$1\"\n\
+git read-tree -m -u HEAD \"$2\"\n\
+git read-tree HEAD\n\
+git update-index -q --refresh || true\n";
+
+/// How long saving a large tree may take.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// Saves the working tree of a folder of this host under a task's name in a mirror. The folder's repository borrows the
+/// mirror's objects, or has its own. Nothing when nothing is different from what was saved before.
+pub async fn save_folder(
+    git: &Git,
+    folder: &Path,
+    mirror: &Mirror,
+    task: TaskId,
+) -> Result<Option<CommitId>, GitError> {
+    let dot_git = folder.join(".git");
+    let scratch = tempfile::tempdir().map_err(GitError::io("make a place for an index"))?;
+    let index = scratch.path().join("index");
+    match fs::copy(dot_git.join("index"), &index) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(GitError::io("copy an index")(error)),
+        _ => {}
+    }
+    let call = |command: &'static str| -> Call {
+        git.at(&dot_git, command)
+            .env("GIT_WORK_TREE", folder)
+            .env("GIT_INDEX_FILE", &index)
+            .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", mirror.objects())
+            .folder(folder)
+            .patience(PATIENCE)
+    };
+    call("add").args(["--all", "--ignore-errors"]).answer().await?;
+    let tree = call("write-tree").id().await?;
+    let name = RefName::wip(task);
+    let before = mirror.find(&name).await?;
+    let head = call("rev-parse").args(["--verify", "--quiet", "HEAD"]).id().await.ok();
+    if let Some(before) = &before
+        && mirror.tree_of(before).await? == tree
+        && mirror.parent_of(before).await? == head
+    {
+        return Ok(None);
+    }
+    let house = Identity::house();
+    let message = format!("wip: task {task}\n");
+    let parents: Vec<CommitId> = head.into_iter().collect();
+    let draft = Draft {
+        tree: &tree,
+        parents: &parents,
+        message: &message,
+        author: &house,
+        date: None,
+        committer: &house,
+        signer: None,
+    };
+    let commit = draft.make_by(call("commit-tree")).await?;
+    // What the mirror does not have goes over as a pack; then the ref moves.
+    let known = mirror.refs().await?;
+    let mut wanted = format!("{commit}\n");
+    for id in known.values().chain(&before) {
+        if call("cat-file").arg("-e").arg(id).answer().await?.status.success() {
+            wanted.push_str(&format!("^{id}\n"));
+        }
+    }
+    let pack = call("pack-objects").args(["--revs", "--stdout", "-q", "--thin", "--delta-base-offset"]);
+    let pack = pack.input(wanted).run().await?;
+    let call = git.at(&mirror.path(), "index-pack").args(["--stdin", "--fix-thin"]).config("core.fsync", "committed");
+    call.input(pack).patience(PATIENCE).run().await?;
+    mirror.move_refs(&[Move { name, from: before, to: Some(commit.clone()) }]).await?;
+    Ok(Some(commit))
+}
+
+impl Mirror {
+    /// What a task saved last.
+    pub async fn wip(&self, task: TaskId) -> Result<Option<CommitId>, GitError> {
+        self.find(&RefName::wip(task)).await
+    }
+
+    /// Forgets what a task saved, when nobody will go on from it. Its objects stay.
+    pub async fn forget_wip(&self, task: TaskId) -> Result<(), GitError> {
+        match self.wip(task).await? {
+            None => Ok(()),
+            Some(commit) => self.move_refs(&[Move { name: RefName::wip(task), from: Some(commit), to: None }]).await,
+        }
+    }
+
+    /// The first parent of a commit.
+    pub async fn parent_of(&self, commit: &CommitId) -> Result<Option<CommitId>, GitError> {
+        let call = self.git().at(&self.path(), "rev-parse").args(["--verify", "--quiet"]).arg((commit, "^1"));
+        let answer = call.answer().await?;
+        Ok(String::from_utf8_lossy(&answer.output).trim().parse().ok())
+    }
+}

@@ -1,0 +1,11 @@
+//! Git through and through: real git clients, real HTTP, real repositories with everything that can be wrong with them.
+#![allow(clippy::unwrap_used, reason = "everything here runs inside a test, where a panic is the verdict")]
+
+mod bench;
+mod credentials;
+mod layers;
+mod merges;
+mod mirrors;
+mod pushes;
+mod saves;
+mod strangers;

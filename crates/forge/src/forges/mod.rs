@@ -1,0 +1,5 @@
+//! The forges. Each keeps the contract in `contract.rs`.
+
+pub mod embedded;
+pub mod fake;
+pub mod github;

@@ -2,3 +2,5 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a panic is the verdict of a test")]
 
 mod fake;
+mod github;
+mod unreliable;

@@ -223,9 +223,10 @@ impl Promises {
         }
         self.hoped("merging by itself can be asked for", here.auto_merge(number, Some(MergeWay::Squash)).await);
         self.hoped("it may be asked for again", here.auto_merge(number, Some(MergeWay::Squash)).await);
-        self.promise("the wish is seen", {
-            here.get(number).await.is_ok_and(|pull| pull.auto_merge == Some(MergeWay::Squash))
-        });
+        if here.shows_auto_merge() {
+            let seen = here.get(number).await.is_ok_and(|pull| pull.auto_merge == Some(MergeWay::Squash));
+            self.promise("the wish is seen", seen);
+        }
         self.hoped("the wish can be taken back", here.auto_merge(number, None).await);
         self.hoped("it may be taken back again", here.auto_merge(number, None).await);
         self.promise("the wish is gone", here.get(number).await.is_ok_and(|pull| pull.auto_merge.is_none()));

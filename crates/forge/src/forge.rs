@@ -59,7 +59,8 @@ pub trait Forge: Send + Sync {
     /// Says whether it is still being worked on.
     async fn set_draft(&self, number: PullNumber, draft: bool) -> Result<(), ForgeError>;
 
-    /// Asks that it be merged by itself once everything is green, or, with `None`, that it is not.
+    /// Asks that it be merged by itself once everything is green, or, with `None`, that it is not. When nothing stands
+    /// in the way, a forge may refuse the wish as a `Conflict`, or fulfil it at once.
     async fn auto_merge(&self, number: PullNumber, way: Option<MergeWay>) -> Result<(), ForgeError>;
 
     /// What programs found out about a commit: checks and statuses together.
@@ -73,6 +74,11 @@ pub trait Forge: Send + Sync {
 
     /// Deletes a branch, and is content to find none.
     async fn delete_branch(&self, branch: &BranchName) -> Result<(), ForgeError>;
+
+    /// Whether a pull tells that it is to be merged by itself. Gitea takes the wish and keeps it to itself.
+    fn shows_auto_merge(&self) -> bool {
+        true
+    }
 }
 
 /// Who we are at a forge, and what that is good for.

@@ -14,7 +14,7 @@ mod diff;
 mod error;
 mod forge;
 pub mod forges;
-//HOOKS
+pub mod hooks;
 mod key;
 mod ledger;
 mod names;

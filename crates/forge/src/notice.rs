@@ -53,6 +53,8 @@ pub enum PullMove {
     Pushed,
     /// Something else about it: title, labels, draft, reviewers.
     Changed,
+    /// A review came, of which the forge told no more: ask for the reviews.
+    Reviewed,
     /// It was closed and nothing was merged.
     Closed,
     /// It was closed and is open again.

@@ -2,4 +2,5 @@
 
 pub mod embedded;
 pub mod fake;
+pub mod gitea;
 pub mod github;

@@ -9,22 +9,22 @@ use std::{
 use serde_json::{Map, Value, json};
 
 /// The description, read once for each test program.
-pub struct Description {
+pub(crate) struct Description {
     openapi: Value,
     graphql: HashMap<String, Value>,
     validators: Mutex<HashMap<String, Arc<jsonschema::Validator>>>,
 }
 
 /// An operation that the description knows.
-pub struct Operation<'d> {
+pub(crate) struct Operation<'d> {
     /// The path with its holes.
-    pub template: &'d str,
+    pub(crate) template: &'d str,
     method: String,
     value: &'d Value,
 }
 
 /// One of the files that `scripts/setup test` installs.
-pub fn file(name: &str) -> Value {
+pub(crate) fn file(name: &str) -> Value {
     let home = |variable: &str| std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
     let cache = home("CARREL_CACHE")
         .or_else(|| home("XDG_CACHE_HOME").map(|path| path.join("carrel")))
@@ -38,7 +38,7 @@ pub fn file(name: &str) -> Value {
 }
 
 /// The description.
-pub fn description() -> &'static Description {
+pub(crate) fn description() -> &'static Description {
     static READ: OnceLock<Description> = OnceLock::new();
     READ.get_or_init(|| {
         let graphql = file("graphql.json")["__schema"]["types"].take();
@@ -53,14 +53,14 @@ pub fn description() -> &'static Description {
 
 impl Description {
     /// One of GitHub's examples.
-    pub fn example(&self, name: &str) -> Value {
+    pub(crate) fn example(&self, name: &str) -> Value {
         let value = &self.openapi["components"]["examples"][name]["value"];
         assert!(!value.is_null(), "there is no example {name}");
         value.clone()
     }
 
     /// The operation behind a method and path: of several the one with the fewest holes.
-    pub fn operation(&self, method: &str, path: &str) -> Option<Operation<'_>> {
+    pub(crate) fn operation(&self, method: &str, path: &str) -> Option<Operation<'_>> {
         let paths = self.openapi["paths"].as_object().unwrap();
         let fitting = paths.iter().filter(|(template, value)| fits(template, path) && !value[method].is_null());
         let (template, value) =
@@ -69,7 +69,7 @@ impl Description {
     }
 
     /// What is wrong with a request: unknown or malformed parameters, a body that does not fit.
-    pub fn complaints_of_request(
+    pub(crate) fn complaints_of_request(
         &self,
         operation: &Operation<'_>,
         query: &[(String, String)],
@@ -114,7 +114,12 @@ impl Description {
     }
 
     /// What is wrong with an answer.
-    pub fn complaints_of_answer(&self, operation: &Operation<'_>, status: u16, body: Option<&Value>) -> Vec<String> {
+    pub(crate) fn complaints_of_answer(
+        &self,
+        operation: &Operation<'_>,
+        status: u16,
+        body: Option<&Value>,
+    ) -> Vec<String> {
         let what = format!("{status} of {} {}", operation.method, operation.template);
         let described = self.resolve(&operation.value["responses"][status.to_string()]);
         if described.is_null() {
@@ -129,12 +134,12 @@ impl Description {
     }
 
     /// Whether a status of an operation is described at all.
-    pub fn describes(&self, operation: &Operation<'_>, status: u16) -> bool {
+    pub(crate) fn describes(&self, operation: &Operation<'_>, status: u16) -> bool {
         !operation.value["responses"][status.to_string()].is_null()
     }
 
     /// What is wrong with a mutation and its input.
-    pub fn complaints_of_mutation(&self, body: &Value) -> Vec<String> {
+    pub(crate) fn complaints_of_mutation(&self, body: &Value) -> Vec<String> {
         let query = body["query"].as_str().unwrap_or_default();
         let parts = query.strip_prefix("mutation($input: ").and_then(|rest| rest.split_once("!) { "));
         let Some((input_type, rest)) = parts else { return vec![format!("a mutation of another form: {query}")] };

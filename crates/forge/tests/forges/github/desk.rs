@@ -16,17 +16,17 @@ use super::{
 };
 
 /// A request that was understood.
-pub struct Asked<'a> {
-    pub house: &'a House,
-    pub login: &'a str,
-    pub path: &'a str,
-    pub query: &'a [(String, String)],
-    pub body: Value,
+pub(crate) struct Asked<'a> {
+    pub(crate) house: &'a House,
+    pub(crate) login: &'a str,
+    pub(crate) path: &'a str,
+    pub(crate) query: &'a [(String, String)],
+    pub(crate) body: Value,
 }
 
 type Reply = (u16, Option<Value>);
 
-pub fn message(text: &str) -> Value {
+pub(crate) fn message(text: &str) -> Value {
     json!({ "message": text, "documentation_url": "https://docs.github.com/rest", "status": "404" })
 }
 
@@ -76,11 +76,11 @@ impl Asked<'_> {
         }
     }
 
-    pub async fn diff(&self) -> Option<String> {
+    pub(crate) async fn diff(&self) -> Option<String> {
         self.fake().diff(self.number()).await.ok()
     }
 
-    pub async fn answer(&self, method: &str, template: &str) -> Reply {
+    pub(crate) async fn answer(&self, method: &str, template: &str) -> Reply {
         let here = "/repos/{owner}/{repo}";
         if self.path.starts_with("/repos/")
             && !self.path.starts_with(&format!("/repos/{}/{}", words::OWNER, words::NAME))
@@ -361,7 +361,7 @@ fn app() -> Value {
 }
 
 /// Whether a token is a statement that the app's own key signed, and that is good now.
-pub fn is_from_the_app(memory: &Memory, token: &str) -> bool {
+pub(crate) fn is_from_the_app(memory: &Memory, token: &str) -> bool {
     let (Some(key), Some((signed, signature))) = (&memory.app_key, token.rsplit_once('.')) else { return false };
     let Ok(signature) = URL_SAFE_NO_PAD.decode(signature) else { return false };
     let public = ring::signature::UnparsedPublicKey::new(&ring::signature::RSA_PKCS1_2048_8192_SHA256, key);
@@ -374,7 +374,7 @@ pub fn is_from_the_app(memory: &Memory, token: &str) -> bool {
 }
 
 /// Drafts, and merging by itself.
-pub async fn mutate(house: &House, login: &str, body: &Value) -> Value {
+pub(crate) async fn mutate(house: &House, login: &str, body: &Value) -> Value {
     let fake = house.fake.acting_as(login);
     let query = body["query"].as_str().unwrap_or_default();
     let input = &body["variables"]["input"];

@@ -19,6 +19,8 @@ use serde_json::json;
 
 use standin::{Fault, StandIn};
 
+pub(crate) use description::file;
+
 fn client(standin: &StandIn, keyring: impl Keyring + 'static) -> GitHub {
     let config = Config { api: standin.api(), keyring: Arc::new(keyring), patience: Duration::from_secs(20) };
     config.build().unwrap().repository(format!("{}/{}", words::OWNER, words::NAME).parse().unwrap())
@@ -100,6 +102,7 @@ fn the_book_notices_what_does_not_follow_it() {
     let list = book.operation("get", "/repos/a/b/pulls").unwrap();
     assert_ne!(book.complaints_of_request(&list, &odd, None), Vec::<String>::new());
     let mut pull = book.example("pull-request");
+    pull["requested_teams"] = json!([]);
     assert_eq!(book.complaints_of_answer(&open, 201, Some(&pull)), Vec::<String>::new());
     pull["number"] = json!("one");
     assert_ne!(book.complaints_of_answer(&open, 201, Some(&pull)), Vec::<String>::new());

@@ -24,44 +24,44 @@ use super::{
 };
 
 /// The stand-in. It serves until it is dropped.
-pub struct StandIn {
-    pub house: Arc<House>,
-    pub address: SocketAddr,
+pub(crate) struct StandIn {
+    pub(crate) house: Arc<House>,
+    pub(crate) address: SocketAddr,
     serving: tokio::task::JoinHandle<()>,
 }
 
 /// Everything that it remembers.
-pub struct House {
-    pub fake: fake::Fake,
+pub(crate) struct House {
+    pub(crate) fake: fake::Fake,
     /// Where the interface stands: at the root, or under `/api/v3` as on an Enterprise Server.
     prefix: &'static str,
-    pub state: Mutex<Memory>,
+    pub(crate) state: Mutex<Memory>,
 }
 
 #[derive(Default)]
-pub struct Memory {
+pub(crate) struct Memory {
     /// What did not follow the description.
-    pub violations: Vec<String>,
+    pub(crate) violations: Vec<String>,
     /// What was asked, and how it ended: `GET /user 200`.
-    pub asked: Vec<String>,
+    pub(crate) asked: Vec<String>,
     faults: VecDeque<(String, Fault)>,
     /// Who bears which token, and until when.
-    pub tokens: HashMap<String, (String, Option<Timestamp>)>,
+    pub(crate) tokens: HashMap<String, (String, Option<Timestamp>)>,
     /// Of which pulls it is known whether they merge: GitHub finds out when first asked.
-    pub looked_at: HashSet<String>,
+    pub(crate) looked_at: HashSet<String>,
     /// What a program with the right to make check runs said.
-    pub runs: HashMap<CommitId, Vec<Check>>,
+    pub(crate) runs: HashMap<CommitId, Vec<Check>>,
     /// The public half of the app's key.
-    pub app_key: Option<Vec<u8>>,
-    pub granted: Value,
-    pub lifetime_s: i64,
-    pub installations_asked: usize,
-    pub remaining: i64,
+    pub(crate) app_key: Option<Vec<u8>>,
+    pub(crate) granted: Value,
+    pub(crate) lifetime_s: i64,
+    pub(crate) installations_asked: usize,
+    pub(crate) remaining: i64,
 }
 
 /// What can go wrong.
 #[derive(Debug, Clone)]
-pub enum Fault {
+pub(crate) enum Fault {
     /// It refuses, without doing anything.
     Refuse(u16, Vec<(&'static str, String)>, Value),
     /// It answers nothing for as long as anybody waits.
@@ -73,7 +73,7 @@ pub enum Fault {
 }
 
 impl StandIn {
-    pub async fn start(prefix: &'static str) -> StandIn {
+    pub(crate) async fn start(prefix: &'static str) -> StandIn {
         let fake = fake::Config { folder: None, login: "carrel".into() }.build().unwrap();
         let tokens = HashMap::from([
             ("token-carrel".to_owned(), ("carrel".to_owned(), None)),
@@ -92,26 +92,26 @@ impl StandIn {
         StandIn { house, address, serving }
     }
 
-    pub fn api(&self) -> String {
+    pub(crate) fn api(&self) -> String {
         format!("http://{}{}", self.address, self.house.prefix)
     }
 
     /// The next request whose `METHOD /path` contains this text meets the fault.
-    pub fn fail(&self, at: &str, fault: Fault) {
+    pub(crate) fn fail(&self, at: &str, fault: Fault) {
         self.house.memory().faults.push_back((at.to_owned(), fault));
     }
 
     /// What was asked since the last time this was called.
-    pub fn asked(&self) -> Vec<String> {
+    pub(crate) fn asked(&self) -> Vec<String> {
         std::mem::take(&mut self.house.memory().asked)
     }
 
     /// Ends the test with what did not follow the description.
-    pub fn assert_by_the_book(&self) {
+    pub(crate) fn assert_by_the_book(&self) {
         assert_eq!(self.house.memory().violations, Vec::<String>::new());
     }
 
-    pub fn push(&self, branch: &BranchName, path: &str, text: &str) -> CommitId {
+    pub(crate) fn push(&self, branch: &BranchName, path: &str, text: &str) -> CommitId {
         self.house.fake.repository().push(branch, path, text).unwrap()
     }
 }
@@ -123,7 +123,7 @@ impl Drop for StandIn {
 }
 
 impl House {
-    pub fn memory(&self) -> MutexGuard<'_, Memory> {
+    pub(crate) fn memory(&self) -> MutexGuard<'_, Memory> {
         self.state.lock().unwrap()
     }
 

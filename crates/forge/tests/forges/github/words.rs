@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::description::{Description, description};
 
 /// The repository that the stand-in has.
-pub const OWNER: &str = "octo-org";
-pub const NAME: &str = "hello-world";
+pub(crate) const OWNER: &str = "octo-org";
+pub(crate) const NAME: &str = "hello-world";
 
 fn fill(mut value: Value, truth: Value) -> Value {
     for (name, known) in truth.as_object().unwrap() {
@@ -22,22 +22,22 @@ fn words() -> &'static Description {
 }
 
 /// GitHub counts whole seconds.
-pub fn time(at: Timestamp) -> Value {
+pub(crate) fn time(at: Timestamp) -> Value {
     json!(Timestamp::from_second(at.as_second()).unwrap().to_string())
 }
 
-pub fn user(login: &str) -> Value {
+pub(crate) fn user(login: &str) -> Value {
     let id = login.bytes().fold(7_u64, |sum, byte| sum * 31 % 1_000_003 + u64::from(byte));
     let kind = if login.ends_with("[bot]") { "Bot" } else { "User" };
     fill(words().example("pull-request")["user"].clone(), json!({ "login": login, "id": id, "type": kind }))
 }
 
-pub fn me(login: &str) -> Value {
+pub(crate) fn me(login: &str) -> Value {
     let example = words().example("private-user-response-with-public-profile-information");
     fill(example, json!({ "login": login }))
 }
 
-pub fn repository() -> Value {
+pub(crate) fn repository() -> Value {
     let truth = json!({
         "name": NAME, "full_name": format!("{OWNER}/{NAME}"), "default_branch": "main", "archived": false,
         "permissions": { "admin": false, "push": true, "pull": true, "maintain": false, "triage": true },
@@ -52,7 +52,7 @@ pub fn repository() -> Value {
 }
 
 /// A pull by itself. `mergeable` is null until GitHub has found out.
-pub fn pull(pull: &Pull, base: &CommitId, mergeable: Option<bool>) -> Value {
+pub(crate) fn pull(pull: &Pull, base: &CommitId, mergeable: Option<bool>) -> Value {
     let truth = json!({
         "merged": matches!(pull.state, PullState::Merged { .. }),
         "mergeable": mergeable,
@@ -64,7 +64,7 @@ pub fn pull(pull: &Pull, base: &CommitId, mergeable: Option<bool>) -> Value {
 }
 
 /// A pull in a list.
-pub fn pull_item(pull: &Pull, base: &CommitId) -> Value {
+pub(crate) fn pull_item(pull: &Pull, base: &CommitId) -> Value {
     fill(words().example("pull-request-simple-items")[0].clone(), common(pull, base))
 }
 
@@ -100,7 +100,7 @@ fn common(pull: &Pull, base: &CommitId) -> Value {
     })
 }
 
-pub fn label(name: &str) -> Value {
+pub(crate) fn label(name: &str) -> Value {
     fill(words().example("label"), json!({ "name": name }))
 }
 
@@ -109,7 +109,7 @@ fn number_of(id: &str) -> u64 {
 }
 
 /// A comment on the pull as a whole.
-pub fn comment(comment: &Comment, body: &str) -> Value {
+pub(crate) fn comment(comment: &Comment, body: &str) -> Value {
     let id = number_of(&comment.id);
     let truth = json!({
         "id": id, "user": user(&comment.author), "body": body,
@@ -120,7 +120,7 @@ pub fn comment(comment: &Comment, body: &str) -> Value {
 }
 
 /// A comment on a line.
-pub fn line_comment(comment: &Comment, body: &str) -> Value {
+pub(crate) fn line_comment(comment: &Comment, body: &str) -> Value {
     let place = comment.place.as_ref().unwrap();
     let truth = json!({
         "id": number_of(&comment.id), "user": user(&comment.author), "body": body, "path": place.path,
@@ -131,7 +131,7 @@ pub fn line_comment(comment: &Comment, body: &str) -> Value {
     fill(words().example("pull-request-review-comment-items")[0].clone(), truth)
 }
 
-pub fn review(review: &Review) -> Value {
+pub(crate) fn review(review: &Review) -> Value {
     let state = match review.verdict {
         Verdict::Approved => "APPROVED",
         Verdict::ChangesRequested => "CHANGES_REQUESTED",
@@ -145,7 +145,7 @@ pub fn review(review: &Review) -> Value {
     fill(words().example("pull-request-review"), truth)
 }
 
-pub fn status(check: &Check) -> Value {
+pub(crate) fn status(check: &Check) -> Value {
     let state = match check.state {
         CheckState::Passed | CheckState::Skipped => "success",
         CheckState::Pending => "pending",
@@ -159,7 +159,7 @@ pub fn status(check: &Check) -> Value {
     fill(words().example("status"), truth)
 }
 
-pub fn statuses(commit: &CommitId, checks: &[Check]) -> Value {
+pub(crate) fn statuses(commit: &CommitId, checks: &[Check]) -> Value {
     let truth = json!({
         "sha": commit, "total_count": checks.len(), "statuses": checks.iter().map(status).collect::<Vec<_>>(),
         "state": "pending",
@@ -167,7 +167,7 @@ pub fn statuses(commit: &CommitId, checks: &[Check]) -> Value {
     fill(words().example("combined-commit-status"), truth)
 }
 
-pub fn check_run(commit: &CommitId, check: &Check) -> Value {
+pub(crate) fn check_run(commit: &CommitId, check: &Check) -> Value {
     let at = time(check.at.unwrap());
     let (state, conclusion) = match check.state {
         CheckState::Passed => ("completed", json!("success")),

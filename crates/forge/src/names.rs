@@ -1,0 +1,156 @@
+//! The names of things at a forge. A name that exists is well formed, so that none of them can leave its place in a
+//! path, a query or a command.
+
+use std::{fmt, str::FromStr};
+
+use carrel_model::Malformed;
+use serde::{Deserialize, Serialize};
+
+macro_rules! name {
+    ($(#[$doc:meta])* $name:ident, $rule:literal, $follows:expr) => {
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name(String);
+
+        impl $name {
+            /// The rule that every name of this kind follows.
+            pub const RULE: &'static str = $rule;
+
+            /// The name as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = Malformed;
+            fn try_from(text: String) -> Result<Self, Malformed> {
+                let follows: fn(&str) -> bool = $follows;
+                if follows(&text) { Ok(Self(text)) } else { Err(Malformed { rule: $rule }) }
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = Malformed;
+            fn from_str(text: &str) -> Result<Self, Malformed> {
+                text.to_owned().try_into()
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(name: $name) -> String {
+                name.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{}({})", stringify!($name), self.0)
+            }
+        }
+    };
+}
+
+name!(
+    /// Names a branch, without `refs/heads/`.
+    BranchName,
+    "a branch name is what git takes as one, up to 200 bytes long",
+    is_branch
+);
+name!(
+    /// Names a commit.
+    CommitId,
+    "a commit id is 40 or 64 hexadecimal digits in lower case",
+    |text| matches!(text.len(), 40 | 64) && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+);
+name!(
+    /// Names a repository at a forge: `owner/name`.
+    Slug,
+    "a repository at a forge is named `owner/name`, of letters, digits, `.`, `_` and `-`",
+    |text| text.split_once('/').is_some_and(|(owner, name)| is_part(owner) && is_part(name))
+);
+name!(
+    /// What a comment is known by, so that it is said once however often it is asked for.
+    Stamp,
+    "a stamp is 1 to 80 lower-case letters, digits, `.`, `_` or single `-`",
+    |text| {
+        (1..=80).contains(&text.len())
+            && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"._-".contains(&b))
+            && !text.contains("--")
+            && !text.starts_with('-')
+            && !text.ends_with('-')
+    }
+);
+
+impl Slug {
+    /// Who owns the repository.
+    pub fn owner(&self) -> &str {
+        self.0.split_once('/').map_or("", |(owner, _)| owner)
+    }
+
+    /// The repository's own name.
+    pub fn name(&self) -> &str {
+        self.0.split_once('/').map_or("", |(_, name)| name)
+    }
+}
+
+/// Numbers a pull request within its repository.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PullNumber(pub u64);
+
+impl fmt::Display for PullNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+fn is_branch(text: &str) -> bool {
+    (1..=200).contains(&text.len())
+        && !text.starts_with(['-', '/'])
+        && !text.ends_with(['/', '.'])
+        && text != "@"
+        && text != "HEAD"
+        && !["..", "//", "@{"].iter().any(|bad| text.contains(bad))
+        && !text.chars().any(|c| c.is_control() || " ~^:?*[\\".contains(c))
+        && text.split('/').all(|part| !part.starts_with('.') && !part.ends_with(".lock"))
+}
+
+fn is_part(text: &str) -> bool {
+    (1..=100).contains(&text.len())
+        && !text.starts_with('-')
+        && text != "."
+        && text != ".."
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_could_mean_something_else_cannot_be_made() {
+        for bad in
+            ["", "-f", "a..b", "a b", "a:b", "a/", "/a", "x.lock", "a/.b", "a@{1}", "a\nb", "HEAD", "a\\b", "é\u{7f}"]
+        {
+            assert!(bad.parse::<BranchName>().is_err(), "{bad:?}");
+        }
+        for good in ["main", "task-42", "feature/ä", "release-1.2"] {
+            assert!(good.parse::<BranchName>().is_ok(), "{good:?}");
+        }
+        for bad in ["", "a", "a/b/c", "../x", "a/..", "-a/b", "a/b?x", "a/b#", "a/ b", "a%2f/b"] {
+            assert!(bad.parse::<Slug>().is_err(), "{bad:?}");
+        }
+        let slug: Slug = "octo-org/Hello.World".parse().unwrap();
+        assert_eq!((slug.owner(), slug.name()), ("octo-org", "Hello.World"));
+        assert!("a--b".parse::<Stamp>().is_err() && "-->".parse::<Stamp>().is_err());
+        assert!("DEADBEEF".parse::<CommitId>().is_err() && "a".repeat(40).parse::<CommitId>().is_ok());
+    }
+}

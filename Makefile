@@ -54,8 +54,8 @@ types: ## writes web/openapi.json and the page's types anew
 
 .PHONY: bench
 bench: web ## measures; every number stands beside its peer from the same run
-	cargo build --release -p carrel -p carrel-bench
-	@exec "$(TARGET)/release/carrel-bench" $(ARGS)
+	cargo build --release
+	@exec "$(TARGET)/release/carrel" bench $(ARGS)
 
 .PHONY: fmt
 fmt: ## formats everything

@@ -28,6 +28,7 @@ pub(crate) async fn serve() -> Outcome<()> {
         cookie: "carrel_bench".into(),
         secure: false,
         public_authority: None,
+        sandbox_domain: None,
         metrics: Some(record_numbers()?),
     };
     let served = server::serve(carrel_api::router(control.clone(), options), &key.reveal(), parent_is_gone).await;

@@ -58,7 +58,7 @@ impl Server {
         // Not the path: the binary may be built anew while we measure.
         let mut command = Command::new("/proc/self/exe");
         // In a group of its own: what ends the group of the measuring process leaves it the time to tidy up.
-        command.arg(role).process_group(0);
+        command.args(["bench", role]).process_group(0);
         let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let (words, said, pid) = (process.stdin.take(), process.stdout.take(), process.id());
         // From here on, dropping it ends the process.

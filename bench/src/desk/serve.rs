@@ -6,7 +6,7 @@ use std::{
     io::{self, BufRead, BufReader, Write},
     net::SocketAddr,
     os::unix::{fs::PermissionsExt, process::CommandExt},
-    path::{Path, PathBuf},
+    path::Path,
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
@@ -40,17 +40,9 @@ pub(crate) async fn serve() -> Outcome<()> {
     emptied
 }
 
-/// The program that stands beside this one.
-fn program() -> Outcome<PathBuf> {
-    let program = std::env::current_exe()?.with_file_name("carrel");
-    match program.exists() {
-        true => Ok(program),
-        false => Err(format!("{} is missing: `cargo build --release` makes it", program.display()).into()),
-    }
-}
-
 fn start(data: &Path, pool: &str) -> Outcome<(Child, SocketAddr)> {
-    let mut command = Command::new(program()?);
+    // This very program, even when another one was built meanwhile.
+    let mut command = Command::new("/proc/self/exe");
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("CARREL_")) {
         command.env_remove(name);
     }

@@ -67,6 +67,8 @@ enum Verb {
         #[arg(long)]
         open: bool,
     },
+    /// Measure this host, with the peers found on it in the same run
+    Bench(carrel_bench::Args),
     /// Print completions for a shell
     Completions {
         /// The shell
@@ -137,6 +139,9 @@ impl Cli {
                 clap_complete::generate(shell, &mut Cli::command(), "carrel", &mut script);
                 say::line(String::from_utf8_lossy(&script).trim_end());
                 Ok(())
+            }
+            Verb::Bench(args) => {
+                Box::pin(carrel_bench::run(args)).await.map_err(|error| Failure::new(error.to_string()))
             }
             Verb::Openapi => say::json(&carrel_api::openapi()),
         }

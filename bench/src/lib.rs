@@ -16,15 +16,15 @@ mod peer;
 mod report;
 mod server;
 
-use clap::{Parser, ValueEnum};
+use clap::ValueEnum;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// Whatever went wrong ends the run.
-type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
+pub type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-/// Measures Carrel; every number stands beside its peer.
-#[derive(Parser)]
-struct Args {
+/// What to measure, and how thoroughly.
+#[derive(Debug, clap::Args)]
+pub struct Args {
     /// What to do; every bench when left out.
     #[arg(value_enum)]
     parts: Vec<Part>,
@@ -39,7 +39,7 @@ struct Args {
     live: Option<usize>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Part {
     /// A sandbox, from nothing and from the pool, to the first byte of `echo hi`, against bwrap and others.
     Create,
@@ -82,15 +82,15 @@ const ALL: &[Part] = &[
     Part::Get,
 ];
 
-fn main() -> Outcome<()> {
-    let args = Args::parse();
+/// Measures. The program that calls this must call it again when it is started with `bench` and the same arguments: the
+/// servers under measure are processes of their own.
+pub async fn run(args: Args) -> Outcome<()> {
     raise_file_limit()?;
-    let runtime = tokio::runtime::Runtime::new()?;
     match args.parts.as_slice() {
-        [Part::House] => runtime.block_on(house::serve()),
-        [Part::Peer] => runtime.block_on(peer::serve()),
-        [Part::Desk] => runtime.block_on(desk::serve()),
-        chosen => runtime.block_on(async {
+        [Part::House] => Box::pin(house::serve()).await,
+        [Part::Peer] => Box::pin(peer::serve()).await,
+        [Part::Desk] => Box::pin(desk::serve()).await,
+        chosen => {
             // Whoever is told to end lets go of everything first: servers, containers, folders.
             let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
             tokio::select! {
@@ -98,7 +98,7 @@ fn main() -> Outcome<()> {
                 _ = interrupt.recv() => Err("interrupted".into()),
                 _ = terminate.recv() => Err("told to end".into()),
             }
-        }),
+        }
     }
 }
 

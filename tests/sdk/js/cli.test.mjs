@@ -12,15 +12,24 @@ before(async () => {
   home = await mkdtemp(join(tmpdir(), 'e2b-home-'))
 })
 
-function e2b(args, { input = '', cwd } = {}) {
+/** Runs it; in a terminal of its own when it wants one. */
+function e2b(args, { input = '', cwd, terminal = false } = {}) {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { cwd, env: { ...process.env, HOME: home } })
+    const [command, rest] = terminal ? ['script', ['-qec', [program, ...args].join(' '), '/dev/null']] : [program, args]
+    const child = spawn(command, rest, { cwd, env: { ...process.env, HOME: home } })
     let said = ''
-    child.stdout.on('data', (bytes) => (said += bytes))
+    child.stdout.on('data', (bytes) => {
+      said += bytes
+      // What is typed before the terminal is there would be lost.
+      if (terminal && input && /\$ $/.test(said)) {
+        child.stdin.write(input)
+        input = ''
+      }
+    })
     child.stderr.on('data', (bytes) => (said += bytes))
     child.on('error', reject)
     child.on('close', (code) => resolve({ code, said }))
-    child.stdin.end(input)
+    if (!terminal) child.stdin.end(input)
   })
 }
 
@@ -36,7 +45,8 @@ test('a sandbox is created, listed, used, watched and killed', async () => {
   assert.match((await e2b(['sandbox', 'info', id])).said, new RegExp(id))
   assert.match((await e2b(['sandbox', 'pause', id])).said, /paused/)
   assert.match((await e2b(['sandbox', 'resume', id])).said, /resumed/)
-  assert.match((await e2b(['sandbox', 'connect', id], { input: 'echo from $((40 + 2))\nexit\n' })).said, /from 42/)
+  const typed = { terminal: true, input: 'echo from $((40 + 2))\nexit\n' }
+  assert.match((await e2b(['sandbox', 'connect', id], typed)).said, /from 42/)
   assert.match((await e2b(['sandbox', 'kill', id])).said, /killed/)
   const gone = await e2b(['sandbox', 'list', '--format', 'json'])
   assert.ok(!gone.said.includes(id), gone.said)

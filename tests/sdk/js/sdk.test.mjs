@@ -108,8 +108,8 @@ describe('commands', () => {
     const long = await sandbox.commands.run('sleep 1000', { background: true, timeoutMs: 0 })
     const joined = await sandbox.commands.connect(long.pid, { timeoutMs: 0 })
     assert.equal(await long.kill(), true)
-    assert.equal(await sandbox.commands.kill(long.pid), false)
     await assert.rejects(joined.wait(), CommandExitError)
+    assert.equal(await sandbox.commands.kill(long.pid), false)
   })
 
   test('one that takes too long is ended', async () => {

@@ -45,9 +45,9 @@ def test_a_command_in_the_background_is_listed_joined_and_killed(sandbox):
         if "got typed" in seen:
             break
     assert sandbox.commands.kill(handle.pid) is True
-    assert sandbox.commands.kill(handle.pid) is False
     with pytest.raises((CommandExitException, SandboxException)):
         handle.wait()
+    assert sandbox.commands.kill(handle.pid) is False
 
 
 def test_the_end_of_input_is_heard(sandbox):

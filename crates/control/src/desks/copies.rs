@@ -139,10 +139,7 @@ async fn keep(
         Err(error) => {
             let why = format!("sandbox {} could not be copied: {error}", sandbox.id);
             fail(house, template, why.clone()).await?;
-            Err(match error {
-                ProviderError::Unavailable { .. } => Error::Unavailable { why, source: None },
-                ProviderError::Unfit { .. } | ProviderError::Lost => Error::Conflict { why },
-            })
+            Err(Error::of_provider(&error, why))
         }
     }
 }

@@ -358,6 +358,10 @@ fn check_fit(spec: &Spec, manners: &Manners, post: &Post) -> Result<(), Error> {
         return Err(Error::field("idle_s", format!("the provider `{}` cannot pause sandboxes", post.name)));
     }
     let Some(fitness) = post.fitness() else { return Ok(()) };
+    if fitness.isolation.is_empty() {
+        let why = format!("the provider `{}` cannot be used: {}", post.name, fitness.missing.join(" "));
+        return Err(Error::field("provider", why));
+    }
     if !fitness.isolation.contains(&spec.isolation) {
         let offered: Vec<_> = fitness.isolation.iter().filter_map(|level| serde_json::to_string(level).ok()).collect();
         let detail = format!("the provider `{}` offers: {}", post.name, offered.join(", ").replace('"', "`"));

@@ -329,9 +329,8 @@ async fn settle(
 pub(crate) async fn forget(house: &House, post: &Post, name: &TemplateName) -> Result<(), Error> {
     if let Some(templating) = post.provider.templating() {
         templating.forget(name).await.map_err(|error| match error {
-            ProviderError::Unavailable { why } => Error::Unavailable { why, source: None },
-            ProviderError::Unfit { why } => Error::Conflict { why },
             ProviderError::Lost => no_template(name),
+            other => Error::of_provider(&other, other.to_string()),
         })?;
     } else if house.store.templates().find(name).await?.is_none() {
         return Err(Error::Conflict { why: format!("the template `{name}` belongs to the provider `{}`", post.name) });

@@ -14,7 +14,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderValue};
 use secrecy::SecretString;
 
 pub use error::EnvdError;
@@ -42,15 +42,9 @@ pub struct Envd {
 impl Envd {
     /// An envd at the end of these lines. Nothing is opened yet.
     pub fn new(dial: Arc<dyn Dial>, token: Option<SecretString>) -> Self {
-        let mut headers = HeaderMap::new();
-        headers.insert(http::header::HOST, HeaderValue::from_static("envd"));
+        let mut headers = dial.headers();
+        headers.entry(http::header::HOST).or_insert(HeaderValue::from_static("envd"));
         Envd { lines: Lines::new(dial), token, headers, is_ours: Arc::default() }
-    }
-
-    /// The same envd, with a header on every request: its `Host`, or what a proxy on the way wants to see.
-    pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
-        self.headers.insert(name, value);
-        self
     }
 
     /// Closes every idle line: before a sandbox is stored, nobody may hold one.

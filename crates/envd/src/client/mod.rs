@@ -7,10 +7,11 @@ mod filesystem;
 mod host;
 mod line;
 mod process;
+mod tar;
 mod words;
 
 use std::sync::{
-    Arc,
+    Arc, OnceLock,
     atomic::{AtomicBool, Ordering},
 };
 
@@ -37,6 +38,8 @@ pub struct Envd {
     headers: HeaderMap,
     /// Whether it is one of ours, which is known once it has answered.
     is_ours: Arc<AtomicBool>,
+    /// Whether it packs folders itself, which is known once somebody wanted it to.
+    packs: Arc<OnceLock<bool>>,
 }
 
 impl Envd {
@@ -44,7 +47,7 @@ impl Envd {
     pub fn new(dial: Arc<dyn Dial>, token: Option<SecretString>) -> Self {
         let mut headers = dial.headers();
         headers.entry(http::header::HOST).or_insert(HeaderValue::from_static("envd"));
-        Envd { lines: Lines::new(dial), token, headers, is_ours: Arc::default() }
+        Envd { lines: Lines::new(dial), token, headers, is_ours: Arc::default(), packs: Arc::default() }
     }
 
     /// Closes every idle line: before a sandbox is stored, nobody may hold one.

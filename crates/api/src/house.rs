@@ -22,7 +22,7 @@ use utoipa_swagger_ui::SwaggerUi;
 use crate::{
     board,
     door::{self, Limiter, Problem},
-    health, v1,
+    e2b, health, v1,
 };
 
 /// How the doors behave.
@@ -38,6 +38,8 @@ pub struct Options {
     pub secure: bool,
     /// The host and port that browsers see, when a proxy shows another to us.
     pub public_authority: Option<String>,
+    /// The domain below which sandboxes have names, when it is not the name that clients call us by.
+    pub sandbox_domain: Option<String>,
     /// Shows the numbers, when they are recorded.
     pub metrics: Option<PrometheusHandle>,
 }
@@ -48,12 +50,14 @@ pub(crate) struct Doors {
     pub(crate) control: Control,
     pub(crate) options: Arc<Options>,
     pub(crate) limiter: Arc<Limiter>,
+    /// What the E2B door remembers.
+    pub(crate) e2b: Arc<e2b::Memory>,
     /// How many follow the events.
     pub(crate) readers: Arc<AtomicU32>,
 }
 
 /// A body that comes no further for so long is given up.
-const BODY_RESTS: std::time::Duration = std::time::Duration::from_secs(30);
+pub(crate) const BODY_RESTS: std::time::Duration = std::time::Duration::from_secs(30);
 /// Bodies larger than this are refused.
 pub(crate) const LARGEST_BODY: usize = 1024 * 1024;
 
@@ -92,7 +96,7 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
 /// All routes, ready to be served.
 pub fn router(control: Control, options: Options) -> Router {
     let limiter = Arc::new(Limiter::new(&options));
-    let doors = Doors { control, options: Arc::new(options), limiter, readers: Arc::default() };
+    let doors = Doors { control, options: Arc::new(options), limiter, e2b: Arc::default(), readers: Arc::default() };
     let (api, openapi) = described().split_for_parts();
     let pages = Router::new()
         .merge(SwaggerUi::new("/docs").url("/api/v1/openapi.json", openapi))
@@ -101,6 +105,7 @@ pub fn router(control: Control, options: Options) -> Router {
     Router::new()
         .route("/", get(|| async { Redirect::temporary("/app/") }))
         .merge(api)
+        .merge(e2b::routes())
         .merge(pages)
         .fallback(door::unknown_route)
         .method_not_allowed_fallback(door::wrong_method)
@@ -121,9 +126,10 @@ pub fn router(control: Control, options: Options) -> Router {
             axum::http::header::REFERRER_POLICY,
             HeaderValue::from_static("no-referrer"),
         ))
-        // Outside of our own headers: they are for our own pages.
-        .layer(middleware::from_fn_with_state(doors.clone(), v1::ports::by_host))
         .layer(RequestBodyTimeoutLayer::new(BODY_RESTS))
+        .layer(middleware::from_fn_with_state(doors.clone(), e2b::in_their_words))
+        // Outside of our own headers and limits: they are for our own pages.
+        .layer(middleware::from_fn_with_state(doors.clone(), e2b::plane::by_name))
         .layer(middleware::from_fn_with_state(doors.clone(), door::around))
         .with_state(doors)
 }

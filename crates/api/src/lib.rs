@@ -5,6 +5,7 @@
 
 mod board;
 mod door;
+mod e2b;
 mod entrance;
 mod health;
 mod house;

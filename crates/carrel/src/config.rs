@@ -70,6 +70,8 @@ section!(
         listen: String = "127.0.0.1:7070".into(),
         /// What browsers see, when it is not `listen`: `https://carrel.example`.
         public_url: String = String::new(),
+        /// The domain below which sandboxes have names (`3000-ID.DOMAIN`), when it is not the name that clients call us by.
+        sandbox_domain: String = String::new(),
         drain_s: Whole<0, 3600> = whole(30),
         /// How long open connections are told to go elsewhere before they are closed.
         notice_ms: Whole<0, 60_000> = whole(500),

@@ -245,6 +245,7 @@ fn doors(config: &Config, address: SocketAddr, front: &str, metrics: PrometheusH
         cookie: format!("carrel_visit_{}", address.port()),
         secure: front.starts_with("https://"),
         public_authority: front.split_once("://").map(|(_, authority)| authority.to_owned()),
+        sandbox_domain: Some(config.server.sandbox_domain.clone()).filter(|domain| !domain.is_empty()),
         metrics: Some(metrics),
     }
 }

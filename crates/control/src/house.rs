@@ -161,6 +161,11 @@ impl Control {
         TemplatesDesk { house: &self.house }
     }
 
+    /// What time it is in the house.
+    pub fn now(&self) -> carrel_model::Timestamp {
+        self.house.store.now()
+    }
+
     /// Whether the house can work, for whoever watches over it. Takes no grant: it tells nothing of anybody's work.
     pub async fn readiness(&self) -> ReadinessView {
         let database = match tokio::time::timeout(PING_LASTS, self.house.store.ping()).await {

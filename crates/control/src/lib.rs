@@ -16,7 +16,7 @@ mod shelf;
 mod sturdy;
 mod sweep;
 
-pub use carrel_envd::{Content, Line};
+pub use carrel_envd::{Content, Line, wire::Operation};
 pub use carrel_store::{Chunk, Stream};
 pub use desks::{
     audit::{AuditDesk, AuditQuery},
@@ -29,6 +29,7 @@ pub use desks::{
     providers::ProvidersDesk,
     sandboxes::{Created, SandboxQuery, SandboxesDesk, Waited},
     templates::{ContentKind, TemplatesDesk},
+    visits::{Destination, TurnedAway, Visit as PortVisit},
 };
 pub use error::Error;
 pub use house::{Control, Idempotency};

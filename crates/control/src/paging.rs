@@ -46,7 +46,8 @@ impl Paging {
         items.last().map(place)
     }
 
-    pub(crate) fn place(at: Timestamp, id: &str) -> String {
+    /// The `next` of a page that ends with what was made at this moment and has this name.
+    pub fn place(at: Timestamp, id: &str) -> String {
         format!("{}.{id}", at.as_microsecond())
     }
 }

@@ -50,6 +50,7 @@ fn plain_spec() -> Spec {
         at_end: AtEnd::Destroy,
         limits: from(json!({"cpus": 1, "memory_mb": 256, "disk_mb": 512, "pids": 128})),
         network: Default::default(),
+        ports: Default::default(),
     }
 }
 

@@ -116,5 +116,6 @@ pub async fn usual_spec(provider: &dyn Provider) -> Spec {
         at_end: carrel_model::sandbox::AtEnd::Destroy,
         limits: serde_json::from_value(limits).expect("in range"),
         network: Default::default(),
+        ports: Default::default(),
     }
 }

@@ -141,6 +141,7 @@ impl House {
             cookie: "carrel_visit_test".into(),
             secure: false,
             public_authority: None,
+            sandbox_domain: None,
             metrics: None,
         };
         let app = carrel_api::router(control.clone(), options).into_make_service_with_connect_info::<SocketAddr>();

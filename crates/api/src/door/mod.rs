@@ -3,6 +3,7 @@
 mod around;
 mod ask;
 mod bearer;
+mod passing;
 mod problem;
 mod show;
 mod sse;
@@ -10,6 +11,7 @@ mod sse;
 pub(crate) use around::{Foreign, around, unknown_route, wrong_method};
 pub(crate) use ask::{AskedOnce, Json, Limit, Name, Names, OptionalJson, Query, Raw, from_text};
 pub(crate) use bearer::{Asker, FromOwnPage, Limiter, Origin, cookie_value, is_our_key, is_own_page};
+pub(crate) use passing::{Passage, pass_on};
 pub(crate) use problem::Problem;
 pub(crate) use show::{Created, Waited};
 pub(crate) use sse::{EventFrames, frame, wants_events};

@@ -75,6 +75,12 @@ impl Problem {
         Problem::broken().into_response()
     }
 
+    /// Its status and its sentences, for a door that says no in other words.
+    pub(crate) fn told(&self) -> (u16, String, Option<u64>) {
+        let hint = self.body.hint.as_deref().map(|hint| format!(" {hint}")).unwrap_or_default();
+        (self.body.status, format!("{}{hint}", self.body.detail), self.retry_after)
+    }
+
     fn broken() -> Self {
         Problem::new(500, "internal", "Internal error", "something in the house is broken; the log says more")
     }
@@ -117,6 +123,7 @@ impl IntoResponse for Problem {
         let status = StatusCode::from_u16(self.body.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let body = serde_json::to_vec(&self.body).unwrap_or_default();
         let mut response = (status, [(header::CONTENT_TYPE, "application/problem+json")], body).into_response();
+        response.extensions_mut().insert(crate::e2b::Told::from(&self));
         if let Some(seconds) = self.retry_after {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }

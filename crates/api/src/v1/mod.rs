@@ -6,7 +6,7 @@ mod execs;
 mod files;
 mod keys;
 mod logs;
-pub(crate) mod ports;
+mod ports;
 mod providers;
 mod sandboxes;
 mod sign_in;

@@ -342,6 +342,7 @@ impl Create {
             idle_s: self.idle,
             limits: (limits != NewLimits::default()).then_some(limits),
             network,
+            ports: None,
         })
     }
 }

@@ -5,12 +5,14 @@ pub(crate) mod copies;
 pub(crate) mod events;
 pub(crate) mod execs;
 pub(crate) mod files;
+pub(crate) mod keeping;
 pub(crate) mod keys;
 pub(crate) mod logs;
 pub(crate) mod ports;
 pub(crate) mod providers;
 pub(crate) mod sandboxes;
 pub(crate) mod templates;
+pub(crate) mod visits;
 
 use carrel_model::Grant;
 use carrel_store::{Seen, Tx};

@@ -24,8 +24,8 @@ pub struct PortsDesk<'h> {
 
 /// A line to a port. Its sandbox counts as active while it is open.
 pub struct PortLine {
-    line: Box<dyn Line>,
-    _busy: Busy,
+    pub(super) line: Box<dyn Line>,
+    pub(super) _busy: Busy,
 }
 
 impl PortsDesk<'_> {

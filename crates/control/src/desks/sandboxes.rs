@@ -298,7 +298,12 @@ impl SandboxesDesk<'_> {
         Ok(view)
     }
 
-    async fn refuse_without_pausing(&self, grant: &Grant, id: &SandboxId, action: Action) -> Result<(), Error> {
+    pub(super) async fn refuse_without_pausing(
+        &self,
+        grant: &Grant,
+        id: &SandboxId,
+        action: Action,
+    ) -> Result<(), Error> {
         let view = self.look(id).await?;
         let provider = &view.provider;
         if self.house.providers.get(provider).is_some_and(|post| post.provider.pausing().is_some()) {
@@ -311,7 +316,7 @@ impl SandboxesDesk<'_> {
     }
 
     /// Changes what is wanted of a sandbox, unless it is over.
-    async fn want(
+    pub(super) async fn want(
         &self,
         grant: &Grant,
         id: &SandboxId,

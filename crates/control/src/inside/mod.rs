@@ -67,7 +67,7 @@ impl House {
         Ok(Inside { view, envd, cut })
     }
 
-    async fn wake(self: &Arc<Self>, grant: &Grant, id: &SandboxId) -> Result<Arc<SandboxView>, Error> {
+    pub(crate) async fn wake(self: &Arc<Self>, grant: &Grant, id: &SandboxId) -> Result<Arc<SandboxView>, Error> {
         let desk = SandboxesDesk { house: self };
         desk.wake(grant, id).await?;
         match desk.wait(grant, id, Phase::Ready, WAKES_WITHIN).await? {

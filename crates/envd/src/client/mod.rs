@@ -50,6 +50,11 @@ impl Envd {
         Envd { lines: Lines::new(dial), token, headers, is_ours: Arc::default(), packs: Arc::default() }
     }
 
+    /// A line of its own, for whoever passes on what others say to it.
+    pub async fn line(&self) -> Result<Box<dyn Line>, EnvdError> {
+        self.lines.dial().await
+    }
+
     /// Closes every idle line: before a sandbox is stored, nobody may hold one.
     pub fn hang_up(&self) {
         self.lines.hang_up();

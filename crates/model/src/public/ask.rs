@@ -14,7 +14,7 @@ use crate::{
     number::{Cpus, Whole},
     sandbox::{
         AtEnd, Depth, DiskMb, EnvName, EnvValue, HostRule, Isolation, Lifetime, Limits, MOST_ALLOWED, MOST_ENV,
-        Manners, MemoryMb, Metadata, Network, NetworkMode, Pids, Spec,
+        Manners, MemoryMb, Metadata, Network, NetworkMode, Pids, PortAccess, Spec,
     },
 };
 
@@ -64,6 +64,9 @@ pub struct NewSandbox {
     /// Whom it may talk to.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "an_object")]
     pub network: Option<NewNetwork>,
+    /// Who may call its ports by its own host name: `keys` when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ports: Option<PortAccess>,
 }
 
 /// How much a sandbox may use; what is left out has its default.
@@ -270,6 +273,7 @@ impl NewSandbox {
                 pids: limits.pids.unwrap_or(defaults.limits.pids),
             },
             network: Network { mode: network.mode, allow: network.allow },
+            ports: self.ports.unwrap_or_default(),
         })
     }
 }

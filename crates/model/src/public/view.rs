@@ -12,7 +12,7 @@ use crate::{
     audit::{AuditLine, Outcome},
     breaker::{Breaker, State},
     key::Key,
-    sandbox::{AtEnd, Depth, Ended, Isolation, Limits, Network, Phase, Sandbox, Want},
+    sandbox::{AtEnd, Depth, Ended, Isolation, Limits, Network, Phase, PortAccess, Sandbox, Want},
 };
 
 /// A sandbox.
@@ -74,6 +74,9 @@ pub struct SandboxView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub idle_at: Option<Timestamp>,
+    /// Who may call its ports by its own host name, when not only those with a key.
+    #[serde(default, skip_serializing_if = "PortAccess::is_usual")]
+    pub ports: PortAccess,
     /// How it sleeps, while it is paused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<PausedView>,
@@ -169,6 +172,7 @@ impl From<&Sandbox> for SandboxView {
             auto_resume: sandbox.manners.auto_resume,
             idle_s: sandbox.manners.idle.map(|idle| idle.get()),
             idle_at: sandbox.idle_at.filter(|_| !sandbox.phase.is_over()),
+            ports: spec.ports,
             paused: sandbox
                 .sleep
                 .filter(|_| sandbox.phase == Phase::Paused)

@@ -9,7 +9,7 @@ pub use life::{Fact, OutOfOrder, Phase, Step, Want};
 pub use pause::{Depth, Manners, Sleep};
 pub use spec::{
     AtEnd, DiskMb, EnvName, EnvValue, HostRule, Isolation, Lifetime, Limits, MOST_ALLOWED, MOST_ENV, MemoryMb,
-    Metadata, Network, NetworkMode, Pids, Spec,
+    Metadata, Network, NetworkMode, Pids, PortAccess, Spec,
 };
 pub use usage::Usage;
 
@@ -187,6 +187,7 @@ mod tests {
             limits: serde_json::from_value(serde_json::json!({"cpus": 1, "memory_mb": 64, "disk_mb": 64, "pids": 64}))
                 .unwrap(),
             network: Default::default(),
+            ports: Default::default(),
         };
         let id = SandboxId::from_random([7; 16]);
         Sandbox::born(id, spec, Manners::default(), KeyId::from_random([1; 8]), None, Timestamp::UNIX_EPOCH)

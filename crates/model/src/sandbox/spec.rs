@@ -35,6 +35,9 @@ pub struct Spec {
     pub limits: Limits,
     /// Whom it may talk to.
     pub network: Network,
+    /// Who may call its ports by its own host name.
+    #[serde(default, skip_serializing_if = "PortAccess::is_usual")]
+    pub ports: PortAccess,
 }
 
 /// A lifetime in seconds, from one second to thirty days.
@@ -109,6 +112,26 @@ pub enum NetworkMode {
     Allow,
     /// Everybody.
     Open,
+}
+
+/// Who may call the ports of a sandbox by its own host name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PortAccess {
+    /// Whoever shows a key that covers the sandbox.
+    #[default]
+    Keys,
+    /// And whoever shows the token that its owner was given for that.
+    Token,
+    /// Everybody who knows its name, as at E2B.
+    Public,
+}
+
+impl PortAccess {
+    /// Whether it is what a sandbox has when nobody says otherwise.
+    pub fn is_usual(&self) -> bool {
+        *self == PortAccess::Keys
+    }
 }
 
 macro_rules! checked_text {

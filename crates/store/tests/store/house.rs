@@ -254,6 +254,7 @@ pub(crate) fn a_spec() -> Spec {
         limits: serde_json::from_value(serde_json::json!({"cpus": 1, "memory_mb": 64, "disk_mb": 64, "pids": 64}))
             .unwrap(),
         network: Default::default(),
+        ports: Default::default(),
     }
 }
 

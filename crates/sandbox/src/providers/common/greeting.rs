@@ -20,6 +20,9 @@ pub(crate) fn surroundings(id: Option<&SandboxId>, network: &Network) -> Vec<(St
     let mut env = vec![("CARREL_GATEWAY".to_owned(), gateway.clone())];
     if let Some(id) = id {
         env.push(("CARREL_SANDBOX_ID".into(), id.to_string()));
+        // What code that was written for E2B looks for.
+        env.push(("E2B_SANDBOX".into(), "true".into()));
+        env.push(("E2B_SANDBOX_ID".into(), id.to_string()));
     }
     if network.mode != NetworkMode::None {
         for name in ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY", "all_proxy"] {

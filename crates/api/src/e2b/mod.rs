@@ -1,0 +1,82 @@
+//! The E2B door: what E2B's SDKs and command line ask of their cloud, asked of this house.
+//!
+//! | file | what |
+//! |---|---|
+//! | `sandboxes`, `pauses`, `copies`, `watching` | the control plane of sandboxes, both generations of paths |
+//! | `templates`, `builds`, `tags` | templates, as the SDKs' builder makes them |
+//! | `plane` | the way into sandboxes: by host name, by header, by token |
+//! | `ask`, `refusal`, `words`, `names`, `network` | how questions are read and answers written |
+//!
+//! Fields that nobody knows are passed over, since every release of the SDKs brings new ones. Those that are known, change
+//! the meaning and cannot be honoured are refused with a sentence.
+
+mod ask;
+mod copies;
+mod names;
+mod network;
+mod pauses;
+pub(crate) mod plane;
+mod refusal;
+mod sandboxes;
+mod watching;
+mod words;
+
+use axum::{
+    Router,
+    extract::{Request, State},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+
+use crate::{door::Problem, house::Doors};
+pub(crate) use refusal::Refusal;
+
+/// The first segments of the paths that are E2B's. None of them is ours.
+const OURS: [&str; 10] = [
+    "sandboxes",
+    "snapshots",
+    "templates",
+    "default-templates",
+    "volumes",
+    "volumecontent",
+    "secrets",
+    "teams",
+    "v2",
+    "v3",
+];
+
+pub(crate) fn routes() -> Router<Doors> {
+    Router::new().merge(sandboxes::routes()).merge(pauses::routes()).merge(copies::routes()).merge(watching::routes())
+}
+
+/// Says no in E2B's words wherever E2B's clients ask: also when no route answers, and when a handler breaks.
+pub(crate) async fn in_their_words(State(_): State<Doors>, request: Request, next: Next) -> Response {
+    let path = request.uri().path();
+    let is_theirs = OURS.contains(&path.trim_start_matches('/').split('/').next().unwrap_or_default());
+    let mut response = next.run(request).await;
+    match response.extensions_mut().remove::<Told>() {
+        Some(told) if is_theirs => Refusal::from(told).into_response(),
+        _ => response,
+    }
+}
+
+/// What this door remembers from one request to the next. None of it is missed after a restart.
+#[derive(Default)]
+pub(crate) struct Memory {
+    readings: watching::Readings,
+}
+
+/// What a refusal of ours said, for whoever says it in other words.
+#[derive(Debug, Clone)]
+pub(crate) struct Told {
+    pub(crate) status: u16,
+    pub(crate) message: String,
+    pub(crate) retry_after: Option<u64>,
+}
+
+impl From<&Problem> for Told {
+    fn from(problem: &Problem) -> Self {
+        let (status, message, retry_after) = problem.told();
+        Told { status, message, retry_after }
+    }
+}

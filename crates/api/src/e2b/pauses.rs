@@ -1,0 +1,142 @@
+//! Pausing, and everything that brings a sandbox back: connect, and the older resume.
+
+use axum::{
+    Router,
+    extract::State,
+    http::{HeaderMap, StatusCode},
+    response::{IntoResponse, Response},
+    routing::post,
+};
+use carrel_model::{
+    Grant, SandboxId,
+    sandbox::{Depth, Phase},
+};
+use serde::Deserialize;
+
+use super::{
+    Refusal,
+    ask::{Body, Caller, Named},
+    sandboxes::{PATIENCE, alive, connection, lifetime},
+};
+use crate::house::Doors;
+
+pub(super) fn routes() -> Router<Doors> {
+    Router::new()
+        .route("/sandboxes/{id}/pause", post(pause))
+        .route("/sandboxes/{id}/resume", post(resume))
+        .route("/sandboxes/{id}/connect", post(connect))
+        .route("/v2/sandboxes/{id}/connect", post(connect))
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Pause {
+    memory: Option<bool>,
+}
+
+async fn pause(
+    State(doors): State<Doors>,
+    Caller(grant): Caller,
+    Named(id): Named,
+    Body(asked): Body<Pause>,
+) -> Result<StatusCode, Refusal> {
+    let (_, state) = alive(&doors, &grant, &id).await?;
+    if state == "paused" {
+        return Err(Refusal::new(409, format!("Sandbox {id} is already paused")));
+    }
+    let depth = if asked.memory == Some(false) { Depth::Files } else { Depth::Frozen };
+    sleep(&doors, &grant, &id, depth).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Lays a sandbox aside, and waits until it sleeps.
+async fn sleep(doors: &Doors, grant: &Grant, id: &SandboxId, depth: Depth) -> Result<(), Refusal> {
+    let desk = doors.control.sandboxes();
+    desk.lay_aside(grant, id, depth).await.map_err(|error| Refusal::of_sandbox(id, error))?;
+    let settled = |view: &carrel_model::public::SandboxView| match view.phase {
+        Phase::Paused => view.paused.is_some_and(|paused| paused.depth == depth || paused.depth >= Depth::Stored),
+        phase => phase != Phase::Ready,
+    };
+    let view = desk.until(grant, id, PATIENCE, settled).await?;
+    match view.phase {
+        Phase::Paused => Ok(()),
+        Phase::Closing | Phase::Gone => Err(Refusal::ended(&view)),
+        _ => {
+            let why = view.note.as_deref().unwrap_or("it takes longer than usual");
+            Err(Refusal::new(503, format!("Sandbox {id} could not be paused: {why}")))
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Connect {
+    timeout: Option<u64>,
+    memory: Option<bool>,
+}
+
+/// 200 when it worked already, 201 when it was woken.
+async fn connect(
+    State(doors): State<Doors>,
+    Caller(grant): Caller,
+    headers: HeaderMap,
+    Named(id): Named,
+    Body(asked): Body<Connect>,
+) -> Result<Response, Refusal> {
+    let (_, state) = alive(&doors, &grant, &id).await?;
+    let status = if state == "paused" { StatusCode::CREATED } else { StatusCode::OK };
+    if asked.memory == Some(false) && state == "paused" {
+        sleep(&doors, &grant, &id, Depth::Files).await?;
+    }
+    wake(&doors, &grant, &headers, &id, asked.timeout.unwrap_or(300), status).await
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Resume {
+    timeout: Option<u64>,
+    auto_pause: Option<bool>,
+    memory: Option<bool>,
+}
+
+async fn resume(
+    State(doors): State<Doors>,
+    Caller(grant): Caller,
+    headers: HeaderMap,
+    Named(id): Named,
+    Body(asked): Body<Resume>,
+) -> Result<Response, Refusal> {
+    let (view, state) = alive(&doors, &grant, &id).await?;
+    if state == "running" {
+        return Err(Refusal::new(409, format!("Sandbox {id} is already running")));
+    }
+    if asked.auto_pause.is_some_and(|auto_pause| auto_pause != view.auto_pause) && asked.auto_pause == Some(true) {
+        return Err(Refusal::malformed("`autoPause` is chosen when a sandbox is created; it stays as it was."));
+    }
+    if asked.memory == Some(false) {
+        sleep(&doors, &grant, &id, Depth::Files).await?;
+    }
+    wake(&doors, &grant, &headers, &id, asked.timeout.unwrap_or(15), StatusCode::CREATED).await
+}
+
+async fn wake(
+    doors: &Doors,
+    grant: &Grant,
+    headers: &HeaderMap,
+    id: &SandboxId,
+    seconds: u64,
+    status: StatusCode,
+) -> Result<Response, Refusal> {
+    let desk = doors.control.sandboxes();
+    let lifetime = lifetime(seconds)?;
+    desk.take_up(grant, id, lifetime).await.map_err(|error| Refusal::of_sandbox(id, error))?;
+    let view = desk.until(grant, id, PATIENCE, |view| view.phase != Phase::Paused).await?;
+    match view.phase {
+        Phase::Ready => Ok((status, axum::Json(connection(doors, grant, headers, &view).await?)).into_response()),
+        Phase::Paused => {
+            let why = view.note.as_deref().unwrap_or("it takes longer than usual");
+            Err(Refusal::new(503, format!("Sandbox {id} does not come back from its pause: {why}")))
+        }
+        _ => Err(Refusal::ended(&view)),
+    }
+}

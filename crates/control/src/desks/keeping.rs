@@ -1,0 +1,98 @@
+//! How long sandboxes are kept: laid aside without an end, taken up again, and what their owner shows to get in.
+
+use std::time::Duration;
+
+use carrel_model::{
+    Action, Grant, SandboxId, Subject, Timestamp,
+    public::{Happening, SandboxView},
+    sandbox::{Depth, Lifetime, Phase, Want},
+};
+use carrel_sandbox::ProviderError;
+use carrel_store::News;
+use jiff::SignedDuration;
+use secrecy::SecretString;
+use std::sync::Arc;
+
+use crate::{Error, SandboxesDesk};
+
+/// What is laid aside is kept for longer than anybody asks.
+const FOR_GOOD: SignedDuration = SignedDuration::from_hours(24 * 365 * 100);
+
+impl SandboxesDesk<'_> {
+    /// Pauses a sandbox and lets its lifetime stand still: it waits until somebody takes it up or ends it.
+    pub async fn lay_aside(&self, grant: &Grant, id: &SandboxId, depth: Depth) -> Result<Arc<SandboxView>, Error> {
+        self.refuse_without_pausing(grant, id, Action::SandboxPause).await?;
+        self.want(grant, id, Action::SandboxPause, move |sandbox, tx| {
+            sandbox.want = Want::Paused;
+            sandbox.depth = if sandbox.phase == Phase::Paused { sandbox.depth.max(depth) } else { depth };
+            sandbox.expires_at = tx.now().checked_add(FOR_GOOD).unwrap_or(Timestamp::MAX);
+        })
+        .await
+    }
+
+    /// Lets a sandbox work from now on for at least so long: one that sleeps is woken, one that works is never given less.
+    pub async fn take_up(&self, grant: &Grant, id: &SandboxId, lifetime: Lifetime) -> Result<Arc<SandboxView>, Error> {
+        self.want(grant, id, Action::SandboxResume, move |sandbox, tx| {
+            let now = tx.now();
+            let sleeps = sandbox.phase == Phase::Paused || sandbox.want_at(now) == Want::Paused;
+            let until = now.checked_add(SignedDuration::from_secs(lifetime.get() as i64)).unwrap_or(Timestamp::MAX);
+            if sleeps {
+                sandbox.spec.lifetime = lifetime;
+                sandbox.wake(now);
+            } else if until > sandbox.expires_at {
+                sandbox.extend(lifetime, now);
+            }
+        })
+        .await
+    }
+
+    /// What the owner of a sandbox shows to its envd. Whoever has it may do everything inside.
+    pub async fn token(&self, grant: &Grant, id: &SandboxId) -> Result<Option<SecretString>, Error> {
+        let view = self.look(id).await?;
+        let subject = Subject::Sandbox { id: Some(id), agent: view.agent_id.as_ref() };
+        self.house.admit(grant, Action::SandboxExec, subject).await?;
+        let post = self.house.post(&view.provider)?;
+        match post.provider.endpoint(id).await {
+            Ok(endpoint) => Ok(endpoint.token),
+            Err(ProviderError::Lost | ProviderError::Unfit { .. }) => {
+                Err(Error::Conflict { why: format!("sandbox {id} is {}: nobody answers inside", view.phase.word()) })
+            }
+            Err(ProviderError::Unavailable { why }) => Err(Error::Unavailable { why, source: None }),
+        }
+    }
+
+    /// Waits until a sandbox is as somebody wants to see it, and shows it; as it is when the time is over.
+    pub async fn until(
+        &self,
+        grant: &Grant,
+        id: &SandboxId,
+        most: Duration,
+        is_so: impl Fn(&SandboxView) -> bool,
+    ) -> Result<Arc<SandboxView>, Error> {
+        let journal = self.house.store.journal();
+        let mut follower = journal.follow(journal.head());
+        let mut view = self.get(grant, id).await?;
+        let end = tokio::time::sleep(most);
+        tokio::pin!(end);
+        while !is_so(&view) {
+            let news = tokio::select! {
+                news = follower.next() => news?,
+                () = &mut end => break,
+            };
+            match news {
+                News::Reset(_) => view = self.look(id).await?,
+                News::Entries(entries) => {
+                    for written in entries {
+                        if let Happening::Sandbox { sandbox } = &written.entry().happening
+                            && sandbox.id == *id
+                            && !is_so(&view)
+                        {
+                            view = Arc::new((**sandbox).clone());
+                        }
+                    }
+                }
+            }
+        }
+        Ok(view)
+    }
+}

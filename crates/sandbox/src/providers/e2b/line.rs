@@ -23,7 +23,7 @@ use super::{clerk, wire::E2bId};
 use crate::ProviderError;
 
 /// The port of envd.
-pub(super) const ENVD: u16 = 49_983;
+const ENVD: u16 = carrel_envd::wire::PORT;
 /// E2B's own domains, where one host leads to every sandbox.
 const SHARED: [&str; 4] = ["e2b.app", "e2b.dev", "e2b.pro", "e2b-staging.dev"];
 /// How long it may take to get through.

@@ -34,13 +34,8 @@ impl Inner {
         if let Some(offer) = offer.as_ref().filter(|offer| offer.asked_at.elapsed() < GOOD_FOR) {
             return Ok(offer.fitness.clone());
         }
-        let templates: Vec<Offered> = self.api.get("/templates").await?;
-        let snapshots: Vec<Snapshot> = match self.api.list("/snapshots").await {
-            Ok(snapshots) => snapshots,
-            // A cluster without snapshots.
-            Err(trouble) if matches!(trouble.status(), Some(404 | 405 | 501)) => Vec::new(),
-            Err(trouble) => return Err(trouble),
-        };
+        let templates: Vec<Offered> = where_there_are_any(self.api.get("/templates").await)?;
+        let snapshots: Vec<Snapshot> = where_there_are_any(self.api.list("/snapshots").await)?;
         let mut names: Vec<TemplateName> = ALWAYS.iter().filter_map(|name| name.parse().ok()).collect();
         names.extend(self.renamed.keys().cloned());
         for template in templates {
@@ -73,6 +68,14 @@ impl Inner {
         let found = self.find_snapshot(name).await?;
         let nobody = || ProviderError::Unfit { why: format!("E2B has no snapshot `{name}` of this house") };
         Ok(found.ok_or_else(nobody)?.id)
+    }
+}
+
+/// A cluster may have no such thing at all.
+fn where_there_are_any<T>(listed: Result<Vec<T>, Trouble>) -> Result<Vec<T>, Trouble> {
+    match listed {
+        Err(trouble) if matches!(trouble.status(), Some(404 | 405 | 501)) => Ok(Vec::new()),
+        listed => listed,
     }
 }
 
@@ -118,10 +121,15 @@ impl Templating for E2b {
         let inner = &self.inner;
         let Some(snapshot) = inner.find_snapshot(name).await? else { return Ok(()) };
         let path = format!("/templates/{}", percent(&snapshot.id));
-        match inner.api.ask(Method::DELETE, &path, None::<&()>).await {
-            Err(trouble) if !trouble.is_missing() => return Err(inner.explain(trouble)),
-            _ => inner.forget_offer().await,
+        let asked = inner.api.ask(Method::DELETE, &path, None::<&()>).await;
+        inner.forget_offer().await;
+        match asked {
+            // Somebody was quicker, or the cluster cannot do it at all.
+            Err(trouble) if trouble.is_missing() && inner.find_snapshot(name).await?.is_some() => {
+                Err(ProviderError::Unfit { why: format!("{} forgets no templates", inner.api.place()) })
+            }
+            Err(trouble) if !trouble.is_missing() => Err(inner.explain(trouble)),
+            _ => Ok(()),
         }
-        Ok(())
     }
 }

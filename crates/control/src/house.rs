@@ -161,6 +161,11 @@ impl Control {
         TemplatesDesk { house: &self.house }
     }
 
+    /// How much a sandbox may use when nobody says.
+    pub fn usual_limits(&self) -> carrel_model::sandbox::Limits {
+        self.house.settings.defaults.limits
+    }
+
     /// What time it is in the house.
     pub fn now(&self) -> carrel_model::Timestamp {
         self.house.store.now()

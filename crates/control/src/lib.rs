@@ -28,6 +28,7 @@ pub use desks::{
     ports::{PortLine, PortsDesk},
     providers::ProvidersDesk,
     sandboxes::{Created, SandboxQuery, SandboxesDesk, Waited},
+    steps::{BuildStep, FilesHash, Steps},
     templates::{ContentKind, TemplatesDesk},
     visits::{Destination, TurnedAway, Visit as PortVisit},
 };
@@ -35,5 +36,5 @@ pub use error::Error;
 pub use house::{Control, Idempotency};
 pub use inside::live::Reader;
 pub use paging::{Limit, Paging};
-pub use secret::new_node_id;
+pub use secret::{new_node_id, new_uuid, uuid_of};
 pub use settings::{Patience, Retention, Settings};

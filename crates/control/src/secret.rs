@@ -29,6 +29,26 @@ pub(crate) fn new_ticket() -> String {
     hex::encode(random::<32>())
 }
 
+/// A random name in the form of a UUID, for those who expect one.
+pub fn new_uuid() -> String {
+    uuid(random())
+}
+
+/// The same name for the same text, in the form of a UUID.
+pub fn uuid_of(text: &str) -> String {
+    let sum = Sha256::digest(text);
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&sum[..16]);
+    uuid(bytes)
+}
+
+fn uuid(mut bytes: [u8; 16]) -> String {
+    bytes[6] = (bytes[6] & 0x0f) | 0x40;
+    bytes[8] = (bytes[8] & 0x3f) | 0x80;
+    let digits = hex::encode(bytes);
+    format!("{}-{}-{}-{}-{}", &digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..])
+}
+
 /// Sets one life of a process apart from another.
 pub(crate) fn new_life() -> String {
     hex::encode(random::<6>())

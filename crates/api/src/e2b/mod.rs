@@ -11,6 +11,7 @@
 //! the meaning and cannot be honoured are refused with a sentence.
 
 mod ask;
+mod builds;
 mod copies;
 mod names;
 mod network;
@@ -18,6 +19,8 @@ mod pauses;
 pub(crate) mod plane;
 mod refusal;
 mod sandboxes;
+mod tags;
+mod templates;
 mod watching;
 mod words;
 
@@ -46,7 +49,14 @@ const OURS: [&str; 10] = [
 ];
 
 pub(crate) fn routes() -> Router<Doors> {
-    Router::new().merge(sandboxes::routes()).merge(pauses::routes()).merge(copies::routes()).merge(watching::routes())
+    Router::new()
+        .merge(sandboxes::routes())
+        .merge(pauses::routes())
+        .merge(copies::routes())
+        .merge(watching::routes())
+        .merge(templates::routes())
+        .merge(builds::routes())
+        .merge(tags::routes())
 }
 
 /// Says no in E2B's words wherever E2B's clients ask: also when no route answers, and when a handler breaks.
@@ -64,6 +74,7 @@ pub(crate) async fn in_their_words(State(_): State<Doors>, request: Request, nex
 #[derive(Default)]
 pub(crate) struct Memory {
     readings: watching::Readings,
+    builds: builds::Builds,
 }
 
 /// What a refusal of ours said, for whoever says it in other words.

@@ -150,7 +150,7 @@ impl TemplatesDesk<'_> {
         Ok(())
     }
 
-    async fn begin(
+    pub(super) async fn begin(
         &self,
         grant: &Grant,
         name: TemplateName,
@@ -227,7 +227,7 @@ impl TemplatesDesk<'_> {
         Ok(post)
     }
 
-    fn scratch(&self) -> Result<tempfile::TempDir, Error> {
+    pub(super) fn scratch(&self) -> Result<tempfile::TempDir, Error> {
         let made = std::fs::create_dir_all(&self.house.settings.scratch)
             .and_then(|()| tempfile::Builder::new().prefix("template-").tempdir_in(&self.house.settings.scratch));
         made.map_err(no_room)
@@ -450,7 +450,7 @@ fn understand(new: &NewTemplate) -> Result<(Source, serde_json::Value), Error> {
     })
 }
 
-async fn receive(place: &PathBuf, mut content: Content) -> Result<(), Error> {
+pub(super) async fn receive(place: &PathBuf, mut content: Content) -> Result<(), Error> {
     let mut file = tokio::fs::File::create(place).await.map_err(no_room)?;
     while let Some(piece) = content.next().await {
         let piece = piece.map_err(|_| Error::field("body", "the body broke off"))?;
@@ -477,7 +477,7 @@ fn unpack(archive: &PathBuf, context: &PathBuf, recipe: &str) -> Result<String, 
     text.ok_or_else(|| Error::field("file", format!("there is no readable `{recipe}` in the archive")))
 }
 
-fn no_room(error: std::io::Error) -> Error {
+pub(super) fn no_room(error: std::io::Error) -> Error {
     Error::Unavailable { why: format!("what was uploaded cannot be kept: {error}"), source: None }
 }
 

@@ -107,6 +107,15 @@ pub enum Source {
         /// The folder that `COPY` copies from.
         context: Option<PathBuf>,
     },
+    /// The same, already understood.
+    Steps {
+        /// The steps, and what they stand on.
+        recipe: recipe::Recipe,
+        /// Who asks the registry, when they stand on an image and the registry wants to know.
+        login: Option<(String, SecretString)>,
+        /// Whether what was done before is done again.
+        caching: recipe::Caching,
+    },
 }
 
 /// Hears how far the making of a template has come: one line of text each time.

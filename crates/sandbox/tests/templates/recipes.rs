@@ -48,6 +48,7 @@ impl Kitchen {
             context: Some(self.house.path("context")),
             login: None,
             caching,
+            shell: Default::default(),
         };
         let template = Box::pin(build(&self.house.shelves, &order, &self.bench, &heard.progress())).await;
         assert_eq!(self.house.drafts(), 0);

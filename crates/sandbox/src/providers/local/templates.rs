@@ -26,7 +26,7 @@ use crate::{
     providers::common::surroundings,
     template::{
         self, Config, LayerId, Progress, Source, Template, TemplateError,
-        recipe::{self, Bench, Caching, Errand, Order, Workbench},
+        recipe::{self, Bench, Caching, Errand, Order, Shell, Workbench},
     },
 };
 
@@ -93,6 +93,18 @@ impl Inner {
                     context: context.clone(),
                     login: None,
                     caching: Caching::Use,
+                    shell: Shell::Plain,
+                };
+                recipe::build(shelves, &order, &Benches(Arc::clone(self)), progress).await?
+            }
+            Source::Steps { recipe, login, caching } => {
+                let order = Order {
+                    name: name.clone(),
+                    recipe: recipe.clone(),
+                    context: None,
+                    login: login.clone(),
+                    caching: *caching,
+                    shell: Shell::Login,
                 };
                 recipe::build(shelves, &order, &Benches(Arc::clone(self)), progress).await?
             }

@@ -68,6 +68,16 @@ pub enum Caching {
     Ignore,
 }
 
+/// What commands of a recipe are read by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Shell {
+    /// `/bin/sh`.
+    #[default]
+    Plain,
+    /// A login shell of bash where the template has one: what E2B's users write for.
+    Login,
+}
+
 /// What is to be built.
 #[derive(Debug, Clone)]
 pub struct Order {
@@ -81,6 +91,8 @@ pub struct Order {
     pub login: Option<(String, SecretString)>,
     /// Whether steps that were done before are done again.
     pub caching: Caching,
+    /// What reads the commands.
+    pub shell: Shell,
 }
 
 /// Builds a template. Each step that writes is a layer; those that were built before are reused, also from a build that
@@ -223,7 +235,19 @@ impl Building<'_> {
         }
         self.say(title)?;
         let mut bench = self.workbench.open(&self.layers, &self.config).await?;
-        let errand = Errand { command, user: user.as_deref(), env: &self.config.env, workdir: workdir.as_deref() };
+        let command_line = match self.order.shell {
+            Shell::Plain => command.to_owned(),
+            Shell::Login => format!(
+                "if [ -x /bin/bash ]; then exec /bin/bash -l -c {0}; else exec /bin/sh -c {0}; fi",
+                quoted(command)
+            ),
+        };
+        let errand = Errand {
+            command: &command_line,
+            user: user.as_deref(),
+            env: &self.config.env,
+            workdir: workdir.as_deref(),
+        };
         let code = bench.run(&errand, self.progress).await?;
         if code != 0 {
             return Err(TemplateError::Step { step: number, line: step.line, command: command.to_owned(), code });

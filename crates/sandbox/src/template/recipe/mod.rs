@@ -22,7 +22,7 @@ mod word;
 
 use std::path::PathBuf;
 
-pub use build::{Bench, Caching, Errand, Order, Workbench, build};
+pub use build::{Bench, Caching, Errand, Order, Shell, Workbench, build};
 pub use parse::parse;
 pub use word::Word;
 

@@ -18,6 +18,34 @@ impl Word {
         Word(vec![Piece::Text(text.into())])
     }
 
+    /// Text in which `$NAME` and `${NAME}` stand for values, and nothing else is special.
+    pub fn filled(text: &str) -> Self {
+        let mut word = Word::default();
+        let mut letters = text.chars().peekable();
+        while let Some(letter) = letters.next() {
+            if letter != '$' {
+                word.push(letter);
+                continue;
+            }
+            let rest: String = letters.clone().collect();
+            let braced = rest.strip_prefix('{').and_then(|rest| rest.split_once('}')).map(|(name, _)| name);
+            let plain = rest.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').next();
+            let is_name =
+                |name: &&str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+            let (name, length) = match (braced.filter(is_name), plain.filter(is_name)) {
+                (Some(name), _) => (name, name.len() + 2),
+                (None, Some(name)) => (name, name.len()),
+                (None, None) => {
+                    word.push('$');
+                    continue;
+                }
+            };
+            word.0.push(Piece::Name(name.to_owned()));
+            letters.by_ref().take(length).for_each(drop);
+        }
+        word
+    }
+
     /// The word with values for its names; a name without a value is nothing.
     pub fn fill(&self, values: &BTreeMap<String, String>) -> String {
         self.0
@@ -125,6 +153,8 @@ mod tests {
         assert_eq!(filled("a  b\tc"), ["a", "b", "c"]);
         assert_eq!(filled("\"a b\" '$HOME' \"$HOME/x\" ${HOME}y $NONE."), ["a b", "$HOME", "/root/x", "/rooty", "."]);
         assert_eq!(filled(r#"a\ b \$HOME "\$x\n" '' $"#), ["a b", "$HOME", r"$x\n", "", "$"]);
+        let value = |text: &str| Word::filled(text).fill(&values);
+        assert_eq!(value("it's $HOME/${HOME}: $5 \"${no}\" $ ${-}"), "it's /root//root:  \"\" $ ${-}");
         assert!(split("'open").is_err());
         assert!(split("${HOME:-x}").is_err());
         assert!(split("end\\").is_err());

@@ -1,0 +1,197 @@
+//! Templates: what there is, under which names, and how one is forgotten.
+
+use axum::{
+    Router,
+    extract::{FromRequestParts, Path, State},
+    http::{HeaderName, HeaderValue, StatusCode, request::Parts},
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use carrel_control::{Error, uuid_of};
+use carrel_model::{
+    Grant, TemplateName, Timestamp,
+    public::TemplateView,
+    template::{SNAPSHOT, TemplatePhase},
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    Refusal,
+    ask::{Body, Caller, Query},
+    names, words,
+};
+use crate::house::Doors;
+
+pub(super) fn routes() -> Router<Doors> {
+    Router::new()
+        .route("/templates", get(list))
+        .route("/v2/templates", get(list))
+        .route("/default-templates", get(defaults))
+        .route("/templates/{tid}", get(show).delete(forget).patch(publish))
+        .route("/v2/templates/{tid}", axum::routing::patch(publish))
+        .route("/templates/aliases/{tid}", get(alias))
+        .route("/teams", get(teams))
+}
+
+/// A template that is named in the path.
+pub(super) struct Titled(pub(super) TemplateName);
+
+impl FromRequestParts<Doors> for Titled {
+    type Rejection = Refusal;
+    async fn from_request_parts(parts: &mut Parts, doors: &Doors) -> Result<Self, Refusal> {
+        let Path(named) = Path::<Vec<(String, String)>>::from_request_parts(parts, doors)
+            .await
+            .map_err(|_| Refusal::malformed("The path is not UTF-8."))?;
+        let text = named.iter().find(|(name, _)| name == "tid").map_or("", |(_, value)| value);
+        names::ours(text).map(Titled).map_err(|_| no_template(text))
+    }
+}
+
+pub(super) fn no_template(text: &str) -> Refusal {
+    let shown: String = text.chars().take(128).collect();
+    Refusal::new(404, format!("template '{shown}' not found"))
+}
+
+/// A template that there is.
+pub(super) async fn find(doors: &Doors, grant: &Grant, name: &TemplateName) -> Result<TemplateView, Refusal> {
+    doors.control.templates().get(grant, name).await.map_err(|error| match error {
+        Error::NotFound { .. } => no_template(names::theirs(name)),
+        error => error.into(),
+    })
+}
+
+/// The name of its last making.
+pub(super) fn build_id(view: &TemplateView) -> String {
+    uuid_of(&format!("{} {:?}", view.name, view.created_at))
+}
+
+pub(super) fn status(phase: TemplatePhase) -> &'static str {
+    match phase {
+        TemplatePhase::Requested => "waiting",
+        TemplatePhase::Building => "building",
+        TemplatePhase::Ready => "ready",
+        TemplatePhase::Failed => "error",
+    }
+}
+
+fn shown(doors: &Doors, view: &TemplateView) -> Value {
+    let name = names::theirs(&view.name);
+    let made = view.created_at.or(view.ready_at).unwrap_or(Timestamp::UNIX_EPOCH);
+    let limits = doors.control.usual_limits();
+    let disk = limits.disk_mb.get();
+    json!({
+        "templateID": name,
+        "buildID": build_id(view),
+        "cpuCount": limits.cpus.get().ceil() as u64,
+        "memoryMB": limits.memory_mb.get(),
+        "diskSizeMB": disk,
+        "public": false,
+        "aliases": [name],
+        "names": [name],
+        "createdAt": made.to_string(),
+        "updatedAt": view.updated_at.unwrap_or(made).to_string(),
+        "createdBy": null,
+        "lastSpawnedAt": null,
+        "spawnCount": 0,
+        "buildCount": 1,
+        "envdVersion": words::ENVD_VERSION,
+        "buildStatus": status(view.phase),
+        "isDefault": view.created_by.is_none(),
+        "description": view.origin,
+    })
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Ask {
+    limit: Option<usize>,
+    next_token: Option<String>,
+}
+
+async fn list(State(doors): State<Doors>, Caller(grant): Caller, Query(ask): Query<Ask>) -> Result<Response, Refusal> {
+    let mut all = doors.control.templates().list(&grant).await?;
+    all.retain(|view| !view.name.as_str().starts_with(SNAPSHOT));
+    if let Some(after) = &ask.next_token {
+        all.retain(|view| names::theirs(&view.name) > after.as_str());
+    }
+    all.sort_by(|a, b| names::theirs(&a.name).cmp(names::theirs(&b.name)));
+    let most = ask.limit.unwrap_or(1000).clamp(1, 1000);
+    let next = (all.len() > most).then(|| names::theirs(&all[most - 1].name).to_owned());
+    all.truncate(most);
+    let mut response = axum::Json(all.iter().map(|view| shown(&doors, view)).collect::<Vec<_>>()).into_response();
+    if let Some(next) = next.and_then(|next| HeaderValue::from_str(&next).ok()) {
+        response.headers_mut().insert(HeaderName::from_static("x-next-token"), next);
+    }
+    Ok(response)
+}
+
+async fn defaults(State(doors): State<Doors>, Caller(grant): Caller) -> Result<axum::Json<Vec<Value>>, Refusal> {
+    let all = doors.control.templates().list(&grant).await?;
+    Ok(axum::Json(all.iter().filter(|view| view.created_by.is_none()).map(|view| shown(&doors, view)).collect()))
+}
+
+async fn show(
+    State(doors): State<Doors>,
+    Caller(grant): Caller,
+    Titled(name): Titled,
+) -> Result<axum::Json<Value>, Refusal> {
+    let view = find(&doors, &grant, &name).await?;
+    let mut body = shown(&doors, &view);
+    body["builds"] = json!([{
+        "buildID": build_id(&view),
+        "status": status(view.phase),
+        "createdAt": body["createdAt"],
+        "updatedAt": body["updatedAt"],
+        "finishedAt": view.ready_at.map(|at| at.to_string()),
+        "cpuCount": body["cpuCount"],
+        "memoryMB": body["memoryMB"],
+        "diskSizeMB": body["diskSizeMB"],
+        "envdVersion": words::ENVD_VERSION,
+    }]);
+    Ok(axum::Json(body))
+}
+
+async fn forget(
+    State(doors): State<Doors>,
+    Caller(grant): Caller,
+    Titled(name): Titled,
+) -> Result<StatusCode, Refusal> {
+    find(&doors, &grant, &name).await?;
+    doors.control.templates().remove(&grant, &name).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+#[derive(Debug, Deserialize)]
+struct Publish {
+    public: Option<bool>,
+}
+
+/// Everybody in the house sees every template; there is nobody else to publish it to.
+async fn publish(
+    State(doors): State<Doors>,
+    Caller(grant): Caller,
+    Titled(name): Titled,
+    Body(asked): Body<Publish>,
+) -> Result<axum::Json<Value>, Refusal> {
+    let view = find(&doors, &grant, &name).await?;
+    if asked.public == Some(true) {
+        let message = "Templates of this server are for whoever has a key; they cannot be published further.";
+        return Err(Refusal::malformed(message));
+    }
+    Ok(axum::Json(json!({ "names": [names::theirs(&view.name)] })))
+}
+
+async fn alias(
+    State(doors): State<Doors>,
+    Caller(grant): Caller,
+    Titled(name): Titled,
+) -> Result<axum::Json<Value>, Refusal> {
+    let view = find(&doors, &grant, &name).await?;
+    Ok(axum::Json(json!({ "templateID": names::theirs(&view.name), "public": false })))
+}
+
+/// One house, one team. Its key is not told again to whoever shows it.
+async fn teams(Caller(grant): Caller) -> axum::Json<Value> {
+    axum::Json(json!([{ "teamID": "carrel", "name": grant.name, "apiKey": "", "isDefault": true }]))
+}

@@ -77,6 +77,9 @@ impl Provider for Sturdy {
     async fn usage(&self, id: &SandboxId) -> Result<Usage, ProviderError> {
         self.endure(self.provider.usage(id)).await
     }
+    async fn lacks(&self, id: &SandboxId) -> Option<Vec<String>> {
+        self.endure(async { Ok(self.provider.lacks(id).await) }).await.ok().flatten()
+    }
     async fn prolong(&self, wanted: &[(SandboxId, Timestamp)]) -> Result<(), ProviderError> {
         self.endure(self.provider.prolong(wanted)).await
     }

@@ -39,6 +39,13 @@ pub trait Provider: Send + Sync {
     /// What a sandbox uses now.
     async fn usage(&self, id: &SandboxId) -> Result<Usage, ProviderError>;
 
+    /// What one sandbox does not have of what it was promised, each a sentence. Nothing where no account is kept of each:
+    /// then all of them lack what the provider's fitness says.
+    async fn lacks(&self, id: &SandboxId) -> Option<Vec<String>> {
+        let _ = id;
+        None
+    }
+
     /// Hears which sandboxes are wanted awake, and until when. A provider whose sandboxes fall asleep by themselves
     /// prolongs them in time; the others have nothing to do. Asked at every sweep.
     async fn prolong(&self, wanted: &[(SandboxId, Timestamp)]) -> Result<(), ProviderError> {

@@ -10,13 +10,23 @@ use carrel_model::{
     public::Defaults,
     sandbox,
 };
+use carrel_sandbox::providers::e2b;
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     data::DataDir,
     failure::{Exit, Failure},
+    values::{Hidden, Renamed},
 };
+
+/// Variables of the field that keep their meaning, and our keys for them.
+const KNOWN: [(&str, &str); 4] = [
+    ("E2B_API_KEY", "e2b.api_key"),
+    ("E2B_DOMAIN", "e2b.domain"),
+    ("E2B_API_URL", "e2b.api_url"),
+    ("E2B_SANDBOX_URL", "e2b.sandbox_url"),
+];
 
 /// Everything that can be configured.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -30,6 +40,7 @@ pub(crate) struct Config {
     pub(crate) limits: Limits,
     pub(crate) local: Local,
     pub(crate) oci: Oci,
+    pub(crate) e2b: E2b,
     pub(crate) fake: Fake,
     pub(crate) log: Log,
 }
@@ -138,6 +149,22 @@ section!(
     }
 );
 section!(
+    /// Sandboxes at E2B, or at a cluster that speaks its API.
+    E2b {
+        /// What E2B wants to be shown. Better in the environment than in a file.
+        api_key: Hidden = Hidden::default(),
+        domain: String = e2b::CLOUD.into(),
+        /// The control plane; `https://api.DOMAIN` when empty.
+        api_url: String = String::new(),
+        /// One address for all sandboxes; by the domain when empty.
+        sandbox_url: String = String::new(),
+        /// What E2B calls our templates, where the names differ.
+        templates: Renamed = Renamed([("host".parse().expect("a good name"), "base".into())].into()),
+        /// How long a sandbox stays awake there while nobody prolongs it.
+        lease_s: Whole<120, 86_400> = whole(3600),
+    }
+);
+section!(
     /// The provider that only remembers.
     Fake {
         /// In the data directory when empty.
@@ -195,6 +222,11 @@ pub(crate) fn understand(
         match carrel_store::Database::parse(&url) {
             Ok(_) => set.push(("database.url".into(), url, "DATABASE_URL".into())),
             Err(error) => warnings.push(format!("DATABASE_URL is left alone: {error}")),
+        }
+    }
+    for (name, key) in KNOWN {
+        if let Some(value) = std::env::var(name).ok().filter(|value| !value.is_empty()) {
+            set.push((key.into(), value, name.into()));
         }
     }
     let names: Vec<_> = keys.iter().map(|key| format!("CARREL_{}", key.replace('.', "_").to_uppercase())).collect();

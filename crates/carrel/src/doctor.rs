@@ -106,6 +106,15 @@ pub(crate) async fn doctor(data: &DataDir, args: &FileArgs, common: &Common) -> 
     {
         find("isolation none", State::Good, format!("by the provider `fake`. {}", fitness.missing.join(" ")), None);
     }
+    match crate::e2b::examine(&understood.config).await {
+        Some(Ok(detail)) => find("isolation e2b", State::Good, detail, None),
+        // It is the only place for sandboxes here, or one of several.
+        Some(Err(detail)) if understood.config.sandboxes.provider.as_str() == "e2b" => {
+            find("isolation e2b", State::Bad, detail, Some("set E2B_API_KEY to a good key"));
+        }
+        Some(Err(detail)) => find("isolation e2b", State::Missing, detail, Some("set E2B_API_KEY to a good key")),
+        None => find("isolation e2b", State::Missing, "there is no key".into(), Some("set E2B_API_KEY")),
+    }
     match version("git", "--version") {
         Some(version) => find("git", State::Good, version, None),
         None => find("git", State::Missing, "not found".into(), Some("apt-get install git")),

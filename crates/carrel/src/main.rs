@@ -6,9 +6,11 @@ mod client;
 mod config;
 mod data;
 mod doctor;
+mod e2b;
 mod failure;
 mod say;
 mod serve;
+mod values;
 
 use std::process::ExitCode;
 

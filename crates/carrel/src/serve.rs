@@ -33,7 +33,7 @@ pub(crate) async fn serve(data: DataDir, args: ServeArgs) -> Result<(), Failure>
     start_log(&config)?;
     // Whatever is made from here on is for this user alone.
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
-    for warning in warnings {
+    for warning in warnings.into_iter().chain(crate::e2b::warnings(&config)) {
         tracing::warn!("{warning}");
     }
     data.make()?;
@@ -43,14 +43,14 @@ pub(crate) async fn serve(data: DataDir, args: ServeArgs) -> Result<(), Failure>
     let mut ends = Ends::listen()?;
     let metrics = record_numbers()?;
     let (listener, address) = listen(&config.server.listen).await?;
+    let front = front_address(&config, address);
     let opening = say::progress("opening the house");
     let (store, control, engines) = tokio::select! {
-        opened = open_house(&data, &config) => opened?,
+        opened = open_house(&data, &config, &front) => opened?,
         () = ends.first() => return Ok(()),
     };
     opening.finish_and_clear();
 
-    let front = front_address(&config, address);
     greet(&data, &config, &control, &front, args.open).await?;
     let options = doors(&config, address, &front, metrics);
     let app = carrel_api::router(control.clone(), options).into_make_service_with_connect_info::<carrel_api::Peer>();
@@ -88,10 +88,10 @@ pub(crate) async fn serve(data: DataDir, args: ServeArgs) -> Result<(), Failure>
     Ok(())
 }
 
-async fn open_house(data: &DataDir, config: &Config) -> Result<(Store, Control, Engines), Failure> {
-    if !["local", "oci", "fake"].contains(&config.sandboxes.provider.as_str()) {
+async fn open_house(data: &DataDir, config: &Config, front: &str) -> Result<(Store, Control, Engines), Failure> {
+    if !["local", "oci", "e2b", "fake"].contains(&config.sandboxes.provider.as_str()) {
         let sentence = format!("there is no provider `{}`", config.sandboxes.provider);
-        let hint = "sandboxes.provider: this build has `local`, `oci` and `fake`";
+        let hint = "sandboxes.provider: this build has `local`, `oci`, `e2b` and `fake`";
         return Err(Failure::new(sentence).hint(hint).exit(Exit::Usage));
     }
     let database = match config.database.url.as_str() {
@@ -132,6 +132,8 @@ async fn open_house(data: &DataDir, config: &Config) -> Result<(Store, Control, 
         None => None,
     };
     providers.extend(oci.iter().map(|oci| (name("oci"), Arc::new(oci.clone()) as Arc<dyn Provider>)));
+    let e2b = crate::e2b::open(config, store.mark().await?, front)?;
+    providers.push((name("e2b"), Arc::new(e2b)));
     let control = Control::open(store.clone(), providers, settings).await?;
     Ok((store, control, Engines { local, oci }))
 }

@@ -1,8 +1,12 @@
 //! What a desk can answer instead of doing what was asked.
 
 use carrel_model::{Denied, public::FieldProblem, sandbox::OutOfOrder};
+use carrel_sandbox::ProviderError;
 use carrel_store::StoreError;
 use jiff::SignedDuration;
+
+/// A quota that is used up is worth another look after so many seconds.
+const QUOTA_RESTS: i64 = 60;
 
 /// Why a desk did not do it. Few kinds: each door translates them in one `match`.
 #[derive(Debug, thiserror::Error)]
@@ -60,6 +64,21 @@ impl Error {
     /// One field that is wrong.
     pub fn field(field: &str, detail: impl Into<String>) -> Error {
         Error::Invalid { fields: vec![FieldProblem { field: field.into(), detail: detail.into() }] }
+    }
+
+    /// What a provider's refusal means to whoever asked a desk, with a sentence that names what was asked.
+    pub(crate) fn of_provider(error: &ProviderError, why: String) -> Error {
+        match error {
+            ProviderError::Unavailable { .. } => Error::Unavailable { why, source: None },
+            ProviderError::Throttled { after, .. } => {
+                let after = after.and_then(|after| SignedDuration::try_from(after).ok());
+                Error::Limited { why, retry_after: after.unwrap_or(SignedDuration::from_secs(1)) }
+            }
+            ProviderError::Exhausted { .. } => {
+                Error::Limited { why, retry_after: SignedDuration::from_secs(QUOTA_RESTS) }
+            }
+            ProviderError::Unfit { .. } | ProviderError::Lost => Error::Conflict { why },
+        }
     }
 
     /// There is no sandbox with this id.

@@ -51,6 +51,8 @@ pub(crate) struct House {
     pub(crate) scribe: Scribe,
     /// Every exec when it begins and when it ends. Whoever does not keep up reads the rows again.
     pub(crate) exec_news: broadcast::Sender<Arc<Exec>>,
+    /// The browsers that sign out here, by the hash of what they showed.
+    pub(crate) sign_outs: broadcast::Sender<String>,
     draining: watch::Sender<bool>,
     stop: CancellationToken,
     tasks: TaskTracker,
@@ -91,6 +93,7 @@ impl Control {
             lives: Lives::default(),
             scribe: Scribe::new(store.clone()),
             exec_news: broadcast::Sender::new(256),
+            sign_outs: broadcast::Sender::new(64),
             store,
             settings,
             providers,

@@ -389,7 +389,10 @@ async fn mend(
     // Whoever says that something cannot be has answered.
     let answered = match &error {
         ProviderError::Unavailable { why } => Err(why.clone()),
-        ProviderError::Unfit { .. } | ProviderError::Lost => Ok(()),
+        ProviderError::Unfit { .. }
+        | ProviderError::Throttled { .. }
+        | ProviderError::Exhausted { .. }
+        | ProviderError::Lost => Ok(()),
     };
     report(house, post, answered).await;
     let patience = &house.settings.patience;
@@ -402,7 +405,11 @@ async fn mend(
         // What has worked once holds work: it waits for its provider for as long as it lives.
         (_, Step::Pause | Step::Resume) => false,
         (ProviderError::Unfit { .. } | ProviderError::Lost, Step::Create) => true,
-        (ProviderError::Unavailable { .. }, Step::Create) => attempts >= patience.tries,
+        (ProviderError::Unavailable { .. } | ProviderError::Exhausted { .. }, Step::Create) => {
+            attempts >= patience.tries
+        }
+        // It has a place in the queue, and waits there for as long as it lives.
+        (ProviderError::Throttled { .. }, Step::Create) => false,
     };
     if hopeless {
         // What was half made goes; if that fails too, the sweep finds it.
@@ -414,7 +421,10 @@ async fn mend(
         let why = format!("It could not {}: {error}.", step.word());
         return record(house, leased, Fact::Broke, None, Some(why)).await;
     }
-    let pause = backoff(patience.first_retry, patience.longest_retry, attempts);
+    let mut pause = backoff(patience.first_retry, patience.longest_retry, attempts);
+    if let ProviderError::Throttled { after: Some(after), .. } = &error {
+        pause = pause.max(*after);
+    }
     let next = house.store.now() + SignedDuration::try_from(pause).unwrap_or(SignedDuration::from_secs(60));
     let why = format!("It could not {} yet: {error}.", step.word());
     edit(house, leased, move |sandbox, now| {

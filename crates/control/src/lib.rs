@@ -20,6 +20,7 @@ pub use carrel_envd::{Content, Line, wire::Operation};
 pub use carrel_store::{Chunk, Stream};
 pub use desks::{
     audit::{AuditDesk, AuditQuery},
+    copies::Forked,
     events::{EventFilter, EventsDesk, Heard, Listener},
     execs::{Attached, ExecsDesk, Running},
     files::{FilesDesk, Found},
@@ -29,7 +30,7 @@ pub use desks::{
     providers::ProvidersDesk,
     sandboxes::{Created, SandboxQuery, SandboxesDesk, Waited},
     steps::{BuildStep, FilesHash, Steps},
-    templates::{ContentKind, TemplatesDesk},
+    templates::{Begun, ContentKind, TemplatesDesk},
     visits::{Destination, TurnedAway, Visit as PortVisit},
 };
 pub use error::Error;

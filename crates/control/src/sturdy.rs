@@ -4,7 +4,7 @@ use std::{future::Future, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use carrel_model::{
-    ProviderName, SandboxId, TemplateName,
+    ProviderName, SandboxId, TemplateName, Timestamp,
     sandbox::{Depth, Spec, Usage},
 };
 use carrel_sandbox::{
@@ -79,6 +79,15 @@ impl Provider for Sturdy {
     }
     async fn usage(&self, id: &SandboxId) -> Result<Usage, ProviderError> {
         self.endure(self.provider.usage(id)).await
+    }
+    async fn lacks(&self, id: &SandboxId) -> Option<Vec<String>> {
+        self.endure(async { Ok(self.provider.lacks(id).await) }).await.ok().flatten()
+    }
+    async fn prolong(&self, wanted: &[(SandboxId, Timestamp)]) -> Result<(), ProviderError> {
+        self.endure(self.provider.prolong(wanted)).await
+    }
+    async fn reap(&self, id: &SandboxId) -> Result<bool, ProviderError> {
+        self.endure(self.provider.reap(id)).await
     }
     fn reach(&self) -> Reach {
         self.provider.reach()

@@ -6,7 +6,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use carrel_model::{
     SandboxId, Timestamp,
-    sandbox::{Fact, Phase, Sandbox, Step},
+    sandbox::{Fact, Phase, Sandbox, Step, Want},
 };
 use carrel_sandbox::{ProviderError, Sighting};
 use carrel_store::Leased;
@@ -19,12 +19,14 @@ pub(crate) async fn walk(house: Arc<House>) {
     round.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         round.tick().await;
-        for post in house.providers.values() {
+        // Side by side: one that is far away, or does not answer, holds up nobody else's.
+        let sweeps = house.providers.values().map(|post| async {
             post.probe().await;
             if let Err(error) = sweep(&house, post).await {
                 tracing::warn!(provider = %post.name, error = &error as &dyn std::error::Error, "a sweep was not finished");
             }
-        }
+        });
+        futures::future::join_all(sweeps).await;
         if let Err(error) = crate::inside::follower::close_stranded(&house).await {
             tracing::warn!(error = &error as &dyn std::error::Error, "stranded execs were not closed");
         }
@@ -51,6 +53,7 @@ async fn sweep(house: &Arc<House>, post: &Arc<Post>) -> Result<(), Error> {
             settle(house, post, sandbox).await?;
         }
     }
+    prolong(house, post, &expected).await;
     let mut orphans = 0;
     for id in seen.keys() {
         if expected.iter().any(|sandbox| sandbox.id == *id) {
@@ -62,8 +65,19 @@ async fn sweep(house: &Arc<House>, post: &Arc<Post>) -> Result<(), Error> {
             Some(sandbox) if sandbox.phase == Phase::Failed && sandbox.ready_at.is_none() => bury(post, id).await,
             Some(sandbox) if sandbox.phase == Phase::Failed => settle(house, post, &sandbox).await?,
             Some(_) => {}
-            // Its row may be in a backup or in another database: somebody's work is not thrown away on a guess.
-            None => orphans += 1,
+            // Its row may be in a backup or in another database: somebody's work is not thrown away on a guess. Only a
+            // provider that can tell that it is ours, and that nobody wants it, ends it.
+            None => match post.provider.reap(id).await {
+                Ok(true) => {
+                    tracing::warn!(sandbox = %id, provider = %post.name, "an orphan of this house; taken down");
+                    metrics::counter!("carrel_reaped_total", "provider" => post.name.to_string()).increment(1);
+                }
+                Ok(false) => orphans += 1,
+                Err(error) => {
+                    orphans += 1;
+                    tracing::warn!(sandbox = %id, provider = %post.name, %error, "an orphan stays until the next sweep");
+                }
+            },
         }
     }
     if orphans > 0 {
@@ -71,6 +85,17 @@ async fn sweep(house: &Arc<House>, post: &Arc<Post>) -> Result<(), Error> {
     }
     metrics::gauge!("carrel_orphans", "provider" => post.name.to_string()).set(f64::from(orphans));
     Ok(())
+}
+
+/// Tells the provider which of its sandboxes are wanted awake, and until when.
+async fn prolong(house: &House, post: &Post, expected: &[Sandbox]) {
+    let now = house.store.now();
+    let awake = |sandbox: &&Sandbox| sandbox.phase == Phase::Ready && sandbox.want_at(now) == Want::Ready;
+    let wanted: Vec<_> =
+        expected.iter().filter(awake).map(|sandbox| (sandbox.id.clone(), sandbox.expires_at)).collect();
+    if let Err(error) = post.provider.prolong(&wanted).await {
+        tracing::warn!(provider = %post.name, %error, "sandboxes were not all prolonged; the next sweep tries again");
+    }
 }
 
 /// The fact that would bring a row in line with what was seen.

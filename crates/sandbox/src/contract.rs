@@ -4,9 +4,11 @@
 //! their word, so that a promise that cannot fail is noticed.
 
 use carrel_model::{
-    SandboxId,
+    SandboxId, Timestamp,
     sandbox::{Depth, Isolation, Lifetime, Spec},
 };
+
+use jiff::SignedDuration;
 
 use crate::{Provider, ProviderError, Sighting};
 
@@ -42,6 +44,10 @@ pub async fn broken_promises(provider: &impl Reopen) -> Vec<String> {
     promise("create may be repeated", here.create(&id, &spec).await.is_ok());
     promise("a second sandbox is another one", here.create(&other, &spec).await.is_ok());
     promise("the list has both", has(here.as_ref(), &id).await && has(here.as_ref(), &other).await);
+
+    let end = Timestamp::now() + SignedDuration::from_hours(1);
+    promise("what is wanted awake may be told at any time", here.prolong(&[(id.clone(), end)]).await.is_ok());
+    promise("what is awake is not reaped", here.reap(&id).await == Ok(false));
 
     let again = provider.open();
     promise("a restart finds the sandbox by its id", again.inspect(&id).await == Ok(Sighting::Running));

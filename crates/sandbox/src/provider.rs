@@ -1,11 +1,11 @@
 //! What every place where sandboxes live can do.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use carrel_envd::Dial;
 use carrel_model::{
-    SandboxId, TemplateName,
+    SandboxId, TemplateName, Timestamp,
     sandbox::{Depth, Isolation, Spec, Usage},
 };
 use secrecy::SecretString;
@@ -43,6 +43,27 @@ pub trait Provider: Send + Sync {
 
     /// What a sandbox uses now.
     async fn usage(&self, id: &SandboxId) -> Result<Usage, ProviderError>;
+
+    /// What one sandbox does not have of what it was promised, each a sentence. Nothing where no account is kept of each:
+    /// then all of them lack what the provider's fitness says.
+    async fn lacks(&self, id: &SandboxId) -> Option<Vec<String>> {
+        let _ = id;
+        None
+    }
+
+    /// Hears which sandboxes are wanted awake, and until when. A provider whose sandboxes fall asleep by themselves
+    /// prolongs them in time; the others have nothing to do. Asked at every sweep.
+    async fn prolong(&self, wanted: &[(SandboxId, Timestamp)]) -> Result<(), ProviderError> {
+        let _ = wanted;
+        Ok(())
+    }
+
+    /// Ends a sandbox that no row knows, if it carries the mark of this house and nobody has kept it awake for long.
+    /// Says whether it did. A provider that cannot tell leaves it alone.
+    async fn reap(&self, id: &SandboxId) -> Result<bool, ProviderError> {
+        let _ = id;
+        Ok(false)
+    }
 
     /// Who can reach its sandboxes.
     fn reach(&self) -> Reach;
@@ -154,6 +175,20 @@ pub enum ProviderError {
     /// Never like this: the request asks for what cannot be had here.
     #[error("{why}")]
     Unfit {
+        /// A sentence.
+        why: String,
+    },
+    /// Too often: it is taken after a while, and nothing is wrong.
+    #[error("{why}")]
+    Throttled {
+        /// A sentence.
+        why: String,
+        /// When to come back, if the provider said so.
+        after: Option<Duration>,
+    },
+    /// Too much: a quota is used up until something ends, or somebody raises it.
+    #[error("{why}")]
+    Exhausted {
         /// A sentence.
         why: String,
     },

@@ -116,6 +116,12 @@ impl Store {
         work.rollback().await
     }
 
+    /// The mark of this house: sixteen hexadecimal digits, drawn with the database and the same for all of its nodes.
+    pub async fn mark(&self) -> Result<String, StoreError> {
+        let row = self.sql().fetch_optional("SELECT text FROM mark WHERE only_row = 1", vec![]).await?;
+        sql::understood("mark", row)?.text("text")
+    }
+
     /// The sandboxes.
     pub fn sandboxes(&self) -> Sandboxes<'_> {
         Sandboxes { store: self }

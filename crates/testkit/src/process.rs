@@ -103,6 +103,10 @@ impl Start<'_> {
         if let Some(user) = self.user {
             command.uid(user).gid(user).current_dir("/");
         }
+        // What the developer's shell says about E2B is not meant for tests.
+        for name in ["E2B_API_KEY", "E2B_DOMAIN", "E2B_API_URL", "E2B_SANDBOX_URL"] {
+            command.env_remove(name);
+        }
         let mut child = command
             .args(&args)
             .envs(self.env)

@@ -106,6 +106,7 @@ function NewSandboxForm({ onDone }: { onDone(): void }) {
                 {places.data?.map((provider) => (
                   <option key={provider.name} value={provider.name}>
                     {provider.name}
+                    {provider.isolation.length === 0 ? ' (not set up)' : ''}
                     {provider.breaker.state === 'closed' ? '' : ' (in trouble)'}
                   </option>
                 ))}

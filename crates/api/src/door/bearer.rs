@@ -139,6 +139,11 @@ fn shown_key(headers: &HeaderMap) -> Option<Result<KeySecret, ()>> {
     Some(KeySecret::parse(shown).map_err(drop))
 }
 
+/// The cookie of a browser that shows no key beside it.
+pub(crate) fn visit_of(headers: &HeaderMap, doors: &Doors) -> Option<String> {
+    if shown_key(headers).is_some() { None } else { cookie_value(headers, doors) }
+}
+
 pub(crate) fn cookie_value(headers: &HeaderMap, doors: &Doors) -> Option<String> {
     CookieJar::from_headers(headers).get(&doors.options.cookie).map(|cookie| cookie.value().to_owned())
 }

@@ -29,7 +29,7 @@ use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
-    door::{Asker, Problem, Query, from_text},
+    door::{Asker, Problem, Query, from_text, visit_of},
     house::Doors,
 };
 
@@ -70,9 +70,10 @@ async fn follow(
     headers: HeaderMap,
     Query(ask): Query<Ask>,
 ) -> Result<Response, Problem> {
+    let cookie = visit_of(&headers, &doors);
     let after = last_event_id(&headers)?.or(ask.after.map(|cursor| cursor.get() as i64));
     let filter = EventFilter { sandbox: ask.sandbox_id, task: ask.task_id, kinds: kinds(ask.kind.as_deref())? };
-    let listener = doors.control.events().follow(&grant, after.map(Cursor), filter).await?;
+    let listener = doors.control.events().follow(&grant, cookie.as_deref(), after.map(Cursor), filter).await?;
     let (told, now) = (listener.cursor(), Instant::now());
     let telling = Telling {
         listener,

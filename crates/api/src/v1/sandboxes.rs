@@ -7,7 +7,7 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use carrel_control::{Paging, SandboxQuery, Waited as WaitEnded};
+use carrel_control::{Begun, Forked, Paging, SandboxQuery, Waited as WaitEnded};
 use carrel_model::{
     AgentId, Grant, ProviderName, SandboxId, TaskId, TemplateName,
     number::Whole,
@@ -202,22 +202,24 @@ async fn stats(
 }
 
 /// Keeps a sandbox as it is now, as a template that others start from. It goes on undisturbed.
-#[utoipa::path(post, path = "/sandboxes/{id}/snapshot", operation_id = "snapshot_sandbox", tag = "sandboxes", params(("id" = SandboxId, Path)), request_body(content = Option<NewSnapshot>),
+#[utoipa::path(post, path = "/sandboxes/{id}/snapshot", operation_id = "snapshot_sandbox", tag = "sandboxes", params(("id" = SandboxId, Path), ("Idempotency-Key" = Option<String>, Header, description = "Repeating the request with the same key makes one thing.")), request_body(content = Option<NewSnapshot>),
     responses((status = 201, description = "The template.", body = TemplateView),
         (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
 async fn snapshot(
     State(doors): State<Doors>,
     Asker(grant): Asker,
     Name(id): Name<SandboxId>,
+    once: AskedOnce,
     OptionalJson(new): OptionalJson<NewSnapshot>,
 ) -> Result<Created<TemplateView>, Problem> {
-    let template = doors.control.sandboxes().snapshot(&grant, &id, new).await?;
+    let once = once.of("sandbox.snapshot", &(&id, &new));
+    let Begun { template, repeated } = doors.control.sandboxes().snapshot_once(&grant, &id, new, once).await?;
     let place = super::templates::place(&template.name);
-    Ok(Created { place, body: template, repeated: false, waited: Waited::NotAsked })
+    Ok(Created { place, body: template, repeated, waited: Waited::NotAsked })
 }
 
 /// Makes copies of a sandbox as it is now.
-#[utoipa::path(post, path = "/sandboxes/{id}/fork", operation_id = "fork_sandbox", tag = "sandboxes", params(("id" = SandboxId, Path), Wait), request_body(content = Option<NewFork>),
+#[utoipa::path(post, path = "/sandboxes/{id}/fork", operation_id = "fork_sandbox", tag = "sandboxes", params(("id" = SandboxId, Path), Wait, ("Idempotency-Key" = Option<String>, Header, description = "Repeating the request with the same key makes one thing.")), request_body(content = Option<NewFork>),
     responses((status = 201, description = "The copies.", body = Page<SandboxView>),
         (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
 async fn fork(
@@ -225,9 +227,11 @@ async fn fork(
     Asker(grant): Asker,
     Name(id): Name<SandboxId>,
     Query(wait): Query<Wait>,
+    once: AskedOnce,
     OptionalJson(new): OptionalJson<NewFork>,
 ) -> Result<Created<Page<Arc<SandboxView>>>, Problem> {
-    let forks = doors.control.sandboxes().fork(&grant, &id, new).await?;
+    let once = once.of("sandbox.fork", &(&id, &new));
+    let Forked { forks, repeated } = doors.control.sandboxes().fork_once(&grant, &id, new, once).await?;
     let (mut items, mut last) = (Vec::with_capacity(forks.len()), Waited::NotAsked);
     for fork in forks {
         let (view, waited) = wait.on(&doors, &grant, fork).await?;
@@ -235,7 +239,7 @@ async fn fork(
         items.push(view);
     }
     let place = format!("/api/v1/sandboxes/{}", items.first().map_or(&id, |fork| &fork.id));
-    Ok(Created { place, body: Page { items, next: None }, repeated: false, waited: last })
+    Ok(Created { place, body: Page { items, next: None }, repeated, waited: last })
 }
 
 /// Asks for a sandbox to end. Asking again is no mistake.

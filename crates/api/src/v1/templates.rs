@@ -6,7 +6,7 @@ use axum::{
     response::Response,
 };
 use bytes::Bytes;
-use carrel_control::{ContentKind, Reader};
+use carrel_control::{Begun, ContentKind, Reader};
 use carrel_model::{
     ProviderName, TemplateName,
     public::{NewTemplate, Page, Problem as ProblemBody, TemplateView},
@@ -20,7 +20,7 @@ use super::{
     files::content,
 };
 use crate::{
-    door::{Asker, Created, EventFrames, Json, Name, Problem, Query, Waited, frame, wants_events},
+    door::{AskedOnce, Asker, Created, EventFrames, Json, Name, Problem, Query, Waited, frame, wants_events},
     house::Doors,
 };
 
@@ -47,15 +47,18 @@ async fn list(State(doors): State<Doors>, Asker(grant): Asker) -> Result<axum::J
 
 /// Asks for a template. The events tell when it is `ready`; its log tells how it goes.
 #[utoipa::path(post, path = "/templates", operation_id = "make_template", tag = "templates", request_body = NewTemplate,
+    params(("Idempotency-Key" = Option<String>, Header, description = "Repeating the request with the same key makes one thing.")),
     responses((status = 201, description = "It is being made.", body = TemplateView),
         (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
 async fn make(
     State(doors): State<Doors>,
     Asker(grant): Asker,
+    once: AskedOnce,
     Json(new): Json<NewTemplate>,
 ) -> Result<Created<TemplateView>, Problem> {
-    let template = doors.control.templates().make(&grant, new).await?;
-    Ok(Created { place: place(&template.name), body: template, repeated: false, waited: Waited::NotAsked })
+    let once = once.of("template.make", &new);
+    let Begun { template, repeated } = doors.control.templates().make(&grant, new, once).await?;
+    Ok(Created { place: place(&template.name), body: template, repeated, waited: Waited::NotAsked })
 }
 
 /// Shows a template.

@@ -103,4 +103,45 @@ on_both_databases! {
         house.close().await;
         database.drop().await;
     }
+
+    async fn a_template_that_is_asked_for_twice_is_made_once(database: TestDatabase) {
+        let (house, _bare) = House::bare(&database).await;
+        let new = json!({"name": "mine", "from": "recipe", "recipe": "FROM host\nRUN true\n"});
+        let make = |new: &Value| house.request(Method::POST, "/api/v1/templates").header("idempotency-key", "one").json(new);
+        let first = make(&new).send().await.unwrap();
+        assert!(first.status() == 201 && !first.headers().contains_key("idempotency-replayed"));
+        let log = first.json::<Value>().await.unwrap()["created_at"].clone();
+        for _ in 0..3 {
+            let again = make(&new).send().await.unwrap();
+            assert_eq!((again.status().as_u16(), &again.headers()["idempotency-replayed"]), (201, &"true".parse().unwrap()));
+            assert_eq!(again.json::<Value>().await.unwrap()["created_at"], log, "it is the one that was begun first");
+        }
+        refused(409, make(&json!({"name": "mine", "from": "host"}))).await;
+        house.close().await;
+        database.drop().await;
+    }
+
+    async fn copies_that_are_asked_for_twice_are_made_once(database: TestDatabase) {
+        let (house, _bare) = House::bare(&database).await;
+        let (_, made) = house.ask(house.request(Method::POST, "/api/v1/sandboxes?wait=ready").json(&json!({}))).await;
+        let path = format!("/api/v1/sandboxes/{}/fork?wait=ready", made["id"].as_str().unwrap());
+        let fork = |count: u64| house.request(Method::POST, &path).header("idempotency-key", "fork").json(&json!({"count": count}));
+        let ids = |body: &Value| -> Vec<String> {
+            body["items"].as_array().unwrap().iter().map(|item| item["id"].as_str().unwrap().to_owned()).collect()
+        };
+        let (status, first) = house.ask(fork(2)).await;
+        assert_eq!((status.as_u16(), ids(&first).len()), (201, 2));
+        let again = fork(2).send().await.unwrap();
+        assert_eq!((again.status().as_u16(), &again.headers()["idempotency-replayed"]), (201, &"true".parse().unwrap()));
+        assert_eq!(ids(&again.json().await.unwrap()), ids(&first));
+        refused(409, fork(3)).await;
+        let path = format!("/api/v1/sandboxes/{}/snapshot", made["id"].as_str().unwrap());
+        let keep = || house.request(Method::POST, &path).header("idempotency-key", "keep").json(&json!({}));
+        let (_, kept) = house.ask(keep()).await;
+        let again = keep().send().await.unwrap();
+        assert_eq!((again.status().as_u16(), &again.headers()["idempotency-replayed"]), (201, &"true".parse().unwrap()));
+        assert_eq!(again.json::<Value>().await.unwrap()["name"], kept["name"], "a name that was drawn for it");
+        house.close().await;
+        database.drop().await;
+    }
 }

@@ -1,6 +1,6 @@
 //! Browsers: signed in by a link or a key, signed out, and not to be used by other sites.
 
-use carrel_testkit::{House, on_both_databases};
+use carrel_testkit::{EventStream, House, on_both_databases};
 use futures::future::join_all;
 use reqwest::{Method, RequestBuilder};
 use serde_json::json;
@@ -106,6 +106,31 @@ on_both_databases! {
         assert_eq!(me(&other).await.unwrap().status(), 200);
         let again = house.bare_request(Method::POST, "/api/v1/sign-out").header("cookie", &one).send().await.unwrap();
         assert_eq!(again.status(), 204, "asking again is no mistake");
+        house.close().await;
+        database.drop().await;
+    }
+
+    async fn a_stream_of_events_ends_when_its_browser_signs_out(database: TestDatabase) {
+        let house = House::open(&database).await;
+        let (one, two) = (signed_in_browser(&house).await, signed_in_browser(&house).await);
+        let follow = |cookie: &str| EventStream::open(house.bare_request(Method::GET, "/api/v1/events").header("cookie", cookie));
+        let (mut ends, mut stays) = (follow(&one).await, follow(&two).await);
+        let mut with_key = house.events("").await;
+        let out = house.bare_request(Method::POST, "/api/v1/sign-out").header("cookie", &one).send().await.unwrap();
+        assert_eq!(out.status(), 204);
+        loop {
+            match ends.next().await {
+                Some(event) if event.name == "drain" => {}
+                Some(event) => panic!("{event:?} was told to somebody who had left"),
+                None => break,
+            }
+        }
+        refused(401, house.bare_request(Method::GET, "/api/v1/events").header("cookie", &one)).await;
+        let made = house.control.sandboxes().create(&house.admin, Default::default(), None).await.unwrap().sandbox;
+        for stream in [&mut stays, &mut with_key] {
+            let told = serde_json::to_value(stream.entry().await).unwrap();
+            assert_eq!(told["sandbox"]["id"], made.id.as_str(), "the others go on");
+        }
         house.close().await;
         database.drop().await;
     }

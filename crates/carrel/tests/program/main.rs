@@ -5,6 +5,7 @@ mod command_line;
 mod crash;
 mod databases;
 mod drain;
+mod e2b;
 mod engine;
 
 use std::path::Path;

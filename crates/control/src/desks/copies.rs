@@ -11,16 +11,42 @@ use carrel_model::{
 use carrel_sandbox::ProviderError;
 
 use crate::{
-    Error, SandboxesDesk,
-    desks::templates::{fail, finish},
+    Begun, Error, Idempotency, SandboxesDesk,
+    desks::{
+        see_request,
+        templates::{fail, finish},
+    },
     house::House,
     registry::Post,
-    secret::{new_exec_id, new_life},
+    secret::{new_exec_id, new_life, new_sandbox_id},
 };
+
+/// Copies that were asked for.
+#[derive(Debug, Clone)]
+pub struct Forked {
+    /// As they are now.
+    pub forks: Vec<Arc<SandboxView>>,
+    /// The request was made before; this is what it made then.
+    pub repeated: bool,
+}
+
+/// A request that has a name, and what it will have made.
+type Once = Option<(Idempotency, String)>;
 
 impl SandboxesDesk<'_> {
     /// Keeps a sandbox as it is now, as a template that others start from. It goes on undisturbed.
     pub async fn snapshot(&self, grant: &Grant, id: &SandboxId, new: NewSnapshot) -> Result<TemplateView, Error> {
+        Ok(self.snapshot_once(grant, id, new, None).await?.template)
+    }
+
+    /// The same, once for all requests of one name.
+    pub async fn snapshot_once(
+        &self,
+        grant: &Grant,
+        id: &SandboxId,
+        new: NewSnapshot,
+        idempotency: Option<Idempotency>,
+    ) -> Result<Begun, Error> {
         let (sandbox, post) = self.copied(grant, id, Action::SandboxSnapshot).await?;
         let name = match &new.name {
             Some(name) if name.as_str().starts_with(SNAPSHOT) => name.clone(),
@@ -30,25 +56,51 @@ impl SandboxesDesk<'_> {
         let (house, grant) = (Arc::clone(self.house), grant.clone());
         let memory = new.memory == Some(true);
         // In a task of its own: a caller that goes away must not leave half a snapshot that nobody finishes.
-        let kept = self.house.tasks().spawn(async move { keep(&house, &grant, &post, &sandbox, name, memory).await });
-        let kept = kept.await.map_err(|ended| Error::Internal(Box::new(ended)))??;
-        Ok(TemplateView::from(&kept))
+        let once = idempotency.map(|request| (request, name.to_string()));
+        let asker = grant.clone();
+        let kept =
+            self.house.tasks().spawn(async move { keep(&house, &grant, &post, &sandbox, name, memory, once).await });
+        match kept.await.map_err(|ended| Error::Internal(Box::new(ended)))?? {
+            Kept::Now(kept) => Ok(Begun { template: TemplateView::from(&*kept), repeated: false }),
+            Kept::Before(name) => {
+                let name: TemplateName = name.parse().map_err(|_| Error::NotFound { what: "such template".into() })?;
+                let templates = crate::TemplatesDesk { house: self.house };
+                Ok(Begun { template: templates.get(&asker, &name).await?, repeated: true })
+            }
+        }
     }
 
     /// Makes copies of a sandbox, as it is now. Each is born `requested`, like any other.
     pub async fn fork(&self, grant: &Grant, id: &SandboxId, new: NewFork) -> Result<Vec<Arc<SandboxView>>, Error> {
+        Ok(self.fork_once(grant, id, new, None).await?.forks)
+    }
+
+    /// The same, once for all requests of one name.
+    pub async fn fork_once(
+        &self,
+        grant: &Grant,
+        id: &SandboxId,
+        new: NewFork,
+        idempotency: Option<Idempotency>,
+    ) -> Result<Forked, Error> {
         let (sandbox, post) = self.copied(grant, id, Action::SandboxFork).await?;
         let count = new.count.map_or(1, |count| count.get());
         let name = snapshot_name(&format!("fork-{id}-{}", new_life()))?;
         let (house, grant, memory) = (Arc::clone(self.house), grant.clone(), new.memory == Some(true));
+        // Drawn before anything is made, so that the same request finds them again.
+        let ids: Vec<SandboxId> = (0..count).map(|_| new_sandbox_id()).collect();
+        let once =
+            idempotency.map(|request| (request, ids.iter().map(SandboxId::as_str).collect::<Vec<_>>().join(",")));
         let forked = self.house.tasks().spawn(async move {
-            keep(&house, &grant, &post, &sandbox, name.clone(), memory).await?;
             let desk = SandboxesDesk { house: &house };
+            if let Kept::Before(made) = keep(&house, &grant, &post, &sandbox, name.clone(), memory, once).await? {
+                return desk.forked_before(&made).await;
+            }
             let mut forks = Vec::new();
-            for _ in 0..count {
+            for id in ids {
                 let mut spec = sandbox.spec.clone();
                 spec.template = name.clone();
-                match desk.create_as(&grant, Action::SandboxFork, spec, sandbox.manners, None).await {
+                match desk.create_as(&grant, Action::SandboxFork, id, spec, sandbox.manners, None).await {
                     Ok(created) => forks.push(created.sandbox),
                     Err(error) if forks.is_empty() => return Err(error),
                     Err(error) => {
@@ -58,9 +110,26 @@ impl SandboxesDesk<'_> {
                 }
             }
             forget_when_used(&house, post, name, forks.clone());
-            Ok(forks)
+            Ok(Forked { forks, repeated: false })
         });
         forked.await.map_err(|ended| Error::Internal(Box::new(ended)))?
+    }
+
+    /// The copies that a request made when it was first made.
+    async fn forked_before(&self, made: &str) -> Result<Forked, Error> {
+        let mut forks = Vec::new();
+        for id in made.split(',').filter_map(|id| id.parse().ok()) {
+            match self.look(&id).await {
+                Ok(view) => forks.push(view),
+                Err(Error::NotFound { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        if forks.is_empty() {
+            let why = "the copies of this Idempotency-Key are being made, or were cut off: ask again, or with another";
+            return Err(Error::Conflict { why: why.into() });
+        }
+        Ok(Forked { forks, repeated: true })
     }
 
     async fn copied(&self, grant: &Grant, id: &SandboxId, action: Action) -> Result<(Sandbox, Arc<Post>), Error> {
@@ -87,6 +156,13 @@ fn snapshot_name(name: &str) -> Result<TemplateName, Error> {
         .map_err(|malformed: carrel_model::Malformed| Error::field("name", malformed.rule))
 }
 
+/// A snapshot that was asked for.
+enum Kept {
+    Now(Box<Template>),
+    /// The request was made before; this is what it made then.
+    Before(String),
+}
+
 /// Has the provider keep a snapshot, and remembers it.
 async fn keep(
     house: &Arc<House>,
@@ -95,7 +171,8 @@ async fn keep(
     sandbox: &Sandbox,
     name: TemplateName,
     memory: bool,
-) -> Result<Template, Error> {
+    once: Once,
+) -> Result<Kept, Error> {
     let now = house.store.now();
     let mut template = Template {
         name: name.clone(),
@@ -116,33 +193,40 @@ async fn keep(
         revision: 0,
     };
     let line = house.audited(grant, Action::SandboxSnapshot, &sandbox.id, Some(format!("kept as {name}")));
-    template = house
+    let asker = grant.clone();
+    let written = house
         .store
         .change(move |tx| {
             Box::pin(async move {
+                if let Some((request, subject)) = once
+                    && let Some(made) = see_request(tx, &asker, Some(request), &subject).await?
+                {
+                    return Ok(Err(made));
+                }
                 if tx.lock_template(&template.name).await?.is_some() {
                     return Err(Error::Conflict { why: format!("there is a template `{}` already", template.name) });
                 }
                 tx.put_template(&mut template).await?;
                 tx.audit(&line).await?;
-                Ok(template)
+                Ok::<_, Error>(Ok(template))
             })
         })
         .await?;
+    let template = match written {
+        Ok(template) => template,
+        Err(made) => return Ok(Kept::Before(made)),
+    };
     let why = || ProviderError::Unfit { why: "it cannot copy sandboxes".into() };
     let made = match post.provider.forking().ok_or_else(why) {
         Ok(forking) => forking.snapshot(&sandbox.id, &name, memory).await,
         Err(error) => Err(error),
     };
     match made {
-        Ok(made) => finish(house, post, template, made).await,
+        Ok(made) => Ok(Kept::Now(Box::new(finish(house, post, template, made).await?))),
         Err(error) => {
             let why = format!("sandbox {} could not be copied: {error}", sandbox.id);
             fail(house, template, why.clone()).await?;
-            Err(match error {
-                ProviderError::Unavailable { .. } => Error::Unavailable { why, source: None },
-                ProviderError::Unfit { .. } | ProviderError::Lost => Error::Conflict { why },
-            })
+            Err(Error::of_provider(&error, why))
         }
     }
 }

@@ -6,9 +6,13 @@ use carrel_model::{
     Action, Grant, SandboxId, Subject, TaskId, Timestamp,
     public::{Cursor, Happening, Kind, Reset},
 };
-use carrel_store::{Follower, News, Written};
+use carrel_store::{Follower, News, SignInKind, Store, Written};
+use tokio::sync::broadcast;
 
-use crate::{Error, house::House};
+use crate::{Error, house::House, secret::hash};
+
+/// A browser that may have signed out at another node is looked for so often.
+const LOOKS_AGAIN: Duration = Duration::from_secs(30);
 
 /// Follows the journal.
 pub struct EventsDesk<'h> {
@@ -33,7 +37,7 @@ pub enum Heard {
     Entries(Vec<Arc<Written>>),
     /// The journal cannot go on from the cursor.
     Reset(Reset),
-    /// The key behind the grant was rotated, revoked or has expired: there is nothing more to hear.
+    /// The key behind the grant was rotated, revoked or has expired, or the browser signed out: there is nothing more to hear.
     Void,
 }
 
@@ -47,11 +51,27 @@ pub struct Listener {
     /// How long the key lasts.
     lasts: Option<Duration>,
     began: tokio::time::Instant,
+    visit: Option<Visit>,
+}
+
+/// The browser that listens, as long as it is signed in.
+struct Visit {
+    ticket: String,
+    sign_outs: broadcast::Receiver<String>,
+    store: Store,
+    /// When it is looked for again.
+    look_at: tokio::time::Instant,
 }
 
 impl EventsDesk<'_> {
-    /// Follows the journal after a cursor, or from now on.
-    pub async fn follow(&self, grant: &Grant, after: Option<Cursor>, filter: EventFilter) -> Result<Listener, Error> {
+    /// Follows the journal after a cursor, or from now on. Who came with a `cookie` hears no more when it is signed out.
+    pub async fn follow(
+        &self,
+        grant: &Grant,
+        cookie: Option<&str>,
+        after: Option<Cursor>,
+        filter: EventFilter,
+    ) -> Result<Listener, Error> {
         self.house.admit(grant, Action::EventsFollow, Subject::House).await?;
         let journal = self.house.store.journal();
         let believed = journal.head();
@@ -59,7 +79,18 @@ impl EventsDesk<'_> {
         // After the head was taken: whatever ends the key now is heard.
         let lasts = self.lasts(grant).await?;
         let began = tokio::time::Instant::now();
-        Ok(Listener { follower, filter, grant: grant.clone(), believed, lasts, began })
+        let mut visit = cookie.map(|cookie| Visit {
+            ticket: hash(cookie),
+            sign_outs: self.house.sign_outs.subscribe(),
+            store: self.house.store.clone(),
+            look_at: began + LOOKS_AGAIN,
+        });
+        // After it listens: a sign-out in between is seen here.
+        let lasts = match &mut visit {
+            Some(visit) if !visit.is_signed_in().await => Some(Duration::ZERO),
+            _ => lasts,
+        };
+        Ok(Listener { follower, filter, grant: grant.clone(), believed, lasts, began, visit })
     }
 
     /// How long the key behind a grant lasts: no time at all when it has ended since.
@@ -84,6 +115,10 @@ impl Listener {
         let news = tokio::select! {
             biased;
             () = run_out(self.lasts.map(|lasts| self.began + lasts)) => return Ok(Heard::Void),
+            () = signed_out(&mut self.visit) => {
+                self.lasts = Some(Duration::ZERO);
+                return Ok(Heard::Void);
+            }
             news = self.follower.next() => news?,
         };
         Ok(match news {
@@ -129,6 +164,32 @@ impl Listener {
         covered.is_ok()
             && self.filter.sandbox.as_ref().is_none_or(|wanted| sandbox == Some(wanted))
             && self.filter.task.is_none_or(|wanted| task == Some(wanted))
+    }
+}
+
+impl Visit {
+    async fn is_signed_in(&self) -> bool {
+        // A database that does not answer signs nobody out.
+        self.store.keys().has_sign_in(&self.ticket, SignInKind::Visit).await.unwrap_or(true)
+    }
+}
+
+/// Waits until a browser signs out: here, which is heard at once, or at another node, which is seen by and by.
+async fn signed_out(visit: &mut Option<Visit>) {
+    let Some(visit) = visit else { return std::future::pending().await };
+    loop {
+        let heard = tokio::time::timeout_at(visit.look_at, visit.sign_outs.recv()).await;
+        match heard {
+            Ok(Ok(ticket)) if ticket == visit.ticket => return,
+            Ok(Ok(_)) => {}
+            // Too many signed out at once, or nobody did for a while.
+            Ok(Err(_)) | Err(_) => {
+                if !visit.is_signed_in().await {
+                    return;
+                }
+                visit.look_at = tokio::time::Instant::now() + LOOKS_AGAIN;
+            }
+        }
     }
 }
 

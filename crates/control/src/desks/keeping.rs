@@ -57,7 +57,7 @@ impl SandboxesDesk<'_> {
             Err(ProviderError::Lost | ProviderError::Unfit { .. }) => {
                 Err(Error::Conflict { why: format!("sandbox {id} is {}: nobody answers inside", view.phase.word()) })
             }
-            Err(ProviderError::Unavailable { why }) => Err(Error::Unavailable { why, source: None }),
+            Err(error) => Err(Error::of_provider(&error, error.to_string())),
         }
     }
 

@@ -248,6 +248,7 @@ impl KeysDesk<'_> {
     /// Signs a browser out.
     pub async fn sign_out(&self, cookie: &str, origin: Option<String>) -> Result<(), Error> {
         let ticket = hash(cookie);
+        let gone = ticket.clone();
         let change = self.house.store.change(move |tx| {
             Box::pin(async move {
                 let Some(key) = tx.take_sign_in(&ticket, SignInKind::Visit).await? else { return Ok(None) };
@@ -260,6 +261,8 @@ impl KeysDesk<'_> {
         if let Some(key) = change.await? {
             self.house.doorman.forget(&key.id);
         }
+        // Nobody may be listening.
+        let _ = self.house.sign_outs.send(gone);
         Ok(())
     }
 

@@ -75,21 +75,21 @@ impl SandboxesDesk<'_> {
         let manners = new.manners();
         let spec =
             new.into_spec(&self.house.settings.defaults, isolation).map_err(|fields| Error::Invalid { fields })?;
-        self.create_as(grant, Action::SandboxCreate, spec, manners, idempotency).await
+        self.create_as(grant, Action::SandboxCreate, new_sandbox_id(), spec, manners, idempotency).await
     }
 
-    /// Asks for a sandbox that is described whole.
+    /// Asks for a sandbox that is described whole, under a name that was drawn for it.
     pub(crate) async fn create_as(
         &self,
         grant: &Grant,
         action: Action,
+        id: SandboxId,
         spec: Spec,
         manners: Manners,
         idempotency: Option<Idempotency>,
     ) -> Result<Created, Error> {
         let post = self.house.post(&spec.provider)?;
         check_fit(&spec, &manners, post)?;
-        let id = new_sandbox_id();
         let home = (post.provider.reach() == Reach::Node).then(|| self.house.settings.node.clone());
         // With a free slot the row is born in our keeper's hands; else any keeper claims it.
         let slot = self.house.keeper.reserve(&id);
@@ -148,11 +148,16 @@ impl SandboxesDesk<'_> {
     /// Shows a sandbox with what only a look at it alone tells.
     pub async fn detail(&self, grant: &Grant, id: &SandboxId) -> Result<SandboxDetail, Error> {
         let sandbox = self.get(grant, id).await?;
-        let fitness = match sandbox.phase {
-            Phase::Ready | Phase::Paused => self.house.providers.get(&sandbox.provider).and_then(|post| post.fitness()),
-            _ => None,
+        let post = self.house.providers.get(&sandbox.provider);
+        let fitness = match (sandbox.phase, post) {
+            (Phase::Ready | Phase::Paused, Some(post)) => match post.provider.lacks(id).await {
+                Some(own) => own,
+                // Its provider keeps no account of each: what all of them lack.
+                None => post.fitness().map(|fitness| fitness.missing).unwrap_or_default(),
+            },
+            _ => Vec::new(),
         };
-        Ok(SandboxDetail { sandbox, fitness: fitness.map(|fitness| fitness.missing).unwrap_or_default() })
+        Ok(SandboxDetail { sandbox, fitness })
     }
 
     /// A page of sandboxes, newest first: those that the grant covers.
@@ -372,6 +377,10 @@ fn check_fit(spec: &Spec, manners: &Manners, post: &Post) -> Result<(), Error> {
         return Err(Error::field("idle_s", format!("the provider `{}` cannot pause sandboxes", post.name)));
     }
     let Some(fitness) = post.fitness() else { return Ok(()) };
+    if fitness.isolation.is_empty() {
+        let why = format!("the provider `{}` cannot be used: {}", post.name, fitness.missing.join(" "));
+        return Err(Error::field("provider", why));
+    }
     if !fitness.isolation.contains(&spec.isolation) {
         let offered: Vec<_> = fitness.isolation.iter().filter_map(|level| serde_json::to_string(level).ok()).collect();
         let detail = format!("the provider `{}` offers: {}", post.name, offered.join(", ").replace('"', "`"));

@@ -26,7 +26,8 @@ use carrel_store::Stream;
 use futures::StreamExt;
 use tokio::{io::AsyncWriteExt, sync::mpsc};
 
-use crate::{Error, Reader, house::House, registry::Post, secret::new_exec_id};
+use super::see_request;
+use crate::{Error, Idempotency, Reader, house::House, registry::Post, secret::new_exec_id};
 
 /// Makes, shows and forgets templates.
 pub struct TemplatesDesk<'h> {
@@ -40,6 +41,15 @@ pub enum ContentKind {
     Archive,
     /// A recipe with the files that it copies.
     Recipe,
+}
+
+/// A template that was asked for.
+#[derive(Debug, Clone)]
+pub struct Begun {
+    /// As it is now.
+    pub template: TemplateView,
+    /// The request was made before; this is what it made then.
+    pub repeated: bool,
 }
 
 /// What is told of a making that talks faster than it can be written down.
@@ -85,11 +95,16 @@ impl TemplatesDesk<'_> {
         Ok(Reader::new(self.house.store.clone(), row.log, None, from))
     }
 
-    /// Asks for a template. It is made whether or not the caller stays.
-    pub async fn make(&self, grant: &Grant, new: NewTemplate) -> Result<TemplateView, Error> {
+    /// Asks for a template. It is made whether or not the caller stays, and once for all requests of one name.
+    pub async fn make(
+        &self,
+        grant: &Grant,
+        new: NewTemplate,
+        idempotency: Option<Idempotency>,
+    ) -> Result<Begun, Error> {
         self.house.admit(grant, Action::TemplateMake, Subject::Template(&new.name)).await?;
         let (source, shown) = understand(&new)?;
-        self.begin(grant, new.name, new.provider, source, shown, None).await
+        self.begin_once(grant, new.name, new.provider, source, shown, None, idempotency).await
     }
 
     /// Asks for a template from what is uploaded.
@@ -159,14 +174,31 @@ impl TemplatesDesk<'_> {
         shown: serde_json::Value,
         folder: Option<tempfile::TempDir>,
     ) -> Result<TemplateView, Error> {
+        Ok(self.begin_once(grant, name, provider, source, shown, folder, None).await?.template)
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "each is a field of one request, and nobody else asks")]
+    async fn begin_once(
+        &self,
+        grant: &Grant,
+        name: TemplateName,
+        provider: Option<ProviderName>,
+        source: Source,
+        shown: serde_json::Value,
+        folder: Option<tempfile::TempDir>,
+        idempotency: Option<Idempotency>,
+    ) -> Result<Begun, Error> {
         if name.as_str().starts_with(SNAPSHOT) {
             return Err(Error::field("name", "names that begin with `snapshot/` are for snapshots"));
         }
         let post = Arc::clone(self.post_for(provider.as_ref())?);
         let (house, grant) = (Arc::clone(self.house), grant.clone());
-        let provider = post.name.clone();
+        let (provider, asker) = (post.name.clone(), grant.clone());
         let begun = self.house.store.change(move |tx| {
             Box::pin(async move {
+                if let Some(earlier) = see_request(tx, &grant, idempotency, name.as_str()).await? {
+                    return Ok(Err(earlier));
+                }
                 let before = tx.lock_template(&name).await?;
                 if before.as_ref().is_some_and(|before| !before.phase.is_settled()) {
                     return Err(Error::Conflict { why: format!("the template `{name}` is being made already") });
@@ -194,10 +226,16 @@ impl TemplatesDesk<'_> {
                 tx.extend_transcript(&template.log, &[], extent, false).await?;
                 let subject = Some(template.name.to_string());
                 tx.audit(&AuditLine::by(&grant, Action::TemplateMake.word(), subject, Outcome::Done, tx.now())).await?;
-                Ok::<_, Error>(template)
+                Ok::<_, Error>(Ok(template))
             })
         });
-        let template = begun.await?;
+        let template = match begun.await? {
+            Ok(template) => template,
+            Err(earlier) => {
+                let name = earlier.parse().map_err(|_| Error::NotFound { what: format!("template {earlier}") })?;
+                return Ok(Begun { template: self.get(&asker, &name).await?, repeated: true });
+            }
+        };
         let view = TemplateView::from(&template);
         let house = Arc::clone(self.house);
         self.house.tasks().spawn(async move {
@@ -209,7 +247,7 @@ impl TemplatesDesk<'_> {
             }
             drop(folder);
         });
-        Ok(view)
+        Ok(Begun { template: view, repeated: false })
     }
 
     /// The providers, the usual one first: where several have a template of one name, it is that one's that is meant.
@@ -329,9 +367,8 @@ async fn settle(
 pub(crate) async fn forget(house: &House, post: &Post, name: &TemplateName) -> Result<(), Error> {
     if let Some(templating) = post.provider.templating() {
         templating.forget(name).await.map_err(|error| match error {
-            ProviderError::Unavailable { why } => Error::Unavailable { why, source: None },
-            ProviderError::Unfit { why } => Error::Conflict { why },
             ProviderError::Lost => no_template(name),
+            other => Error::of_provider(&other, other.to_string()),
         })?;
     } else if house.store.templates().find(name).await?.is_none() {
         return Err(Error::Conflict { why: format!("the template `{name}` belongs to the provider `{}`", post.name) });

@@ -17,19 +17,7 @@ impl Envd {
         self.ask(builder, Load::Stream(content)).await?.whole().await.map(drop)
     }
 
-    /// Reads a folder as a tar archive.
-    pub async fn download_tar(&self, path: &str, user: Option<&str>) -> Result<Download, EnvdError> {
-        self.fetch(&target("/tar", path, user)).await
-    }
-
-    /// Unpacks a tar archive into a folder, which is made when it is missing.
-    pub async fn upload_tar(&self, path: &str, user: Option<&str>, tar: Content) -> Result<(), EnvdError> {
-        let builder = self.request(Method::PUT, &target("/tar", path, user));
-        let builder = builder.header(header::CONTENT_TYPE, "application/x-tar");
-        self.ask(builder, Load::Stream(tar)).await?.whole().await.map(drop)
-    }
-
-    async fn fetch(&self, target: &str) -> Result<Download, EnvdError> {
+    pub(super) async fn fetch(&self, target: &str) -> Result<Download, EnvdError> {
         let answer = self.ask(self.request(Method::GET, target), Load::Whole(None)).await?;
         let length = answer.head.headers.get(header::CONTENT_LENGTH);
         let size = length.and_then(|length| length.to_str().ok()?.parse().ok());

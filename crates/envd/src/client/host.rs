@@ -83,6 +83,9 @@ impl Envd {
     /// A raw line to a port that something inside listens on, also when it listens on loopback alone.
     /// `NotFound` when nobody listens there.
     pub async fn port(&self, port: u16) -> Result<Box<dyn Line>, EnvdError> {
+        if let Some(line) = self.lines.dial_port(port).await {
+            return line;
+        }
         let request = self
             .request(Method::POST, &format!("/port?port={port}"))
             .header(header::CONNECTION, "Upgrade")

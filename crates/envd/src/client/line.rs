@@ -14,7 +14,7 @@ use std::{
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{HeaderMap, Request, Response};
 use http_body::{Body as _, Frame, SizeHint};
 use hyper::{
     body::Incoming,
@@ -39,6 +39,18 @@ impl<T: AsyncRead + AsyncWrite + Unpin + Send> Line for T {}
 pub trait Dial: Send + Sync {
     /// Opens a line.
     async fn dial(&self) -> io::Result<Box<dyn Line>>;
+
+    /// What every request over its lines carries, where they lead past others: `Host`, `E2b-Sandbox-Id` and the like.
+    fn headers(&self) -> HeaderMap {
+        HeaderMap::new()
+    }
+
+    /// Opens a line to another port of the same sandbox, where ports are reached beside envd and not through it.
+    /// Nothing where envd leads to them.
+    async fn dial_port(&self, port: u16) -> Option<io::Result<Box<dyn Line>>> {
+        let _ = port;
+        None
+    }
 }
 
 /// What a request carries.
@@ -153,6 +165,11 @@ impl Lines {
     /// A raw line that nothing was said on.
     pub(super) async fn dial(&self) -> Result<Box<dyn Line>, EnvdError> {
         self.dial.dial().await.map_err(EnvdError::Unreachable)
+    }
+
+    /// A raw line to a port beside envd, where there is a way to one.
+    pub(super) async fn dial_port(&self, port: u16) -> Option<Result<Box<dyn Line>, EnvdError>> {
+        Some(self.dial.dial_port(port).await?.map_err(EnvdError::Unreachable))
     }
 
     pub(super) fn hang_up(&self) {

@@ -7,14 +7,15 @@ mod filesystem;
 mod host;
 mod line;
 mod process;
+mod tar;
 mod words;
 
 use std::sync::{
-    Arc,
+    Arc, OnceLock,
     atomic::{AtomicBool, Ordering},
 };
 
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderValue};
 use secrecy::SecretString;
 
 pub use error::EnvdError;
@@ -37,25 +38,24 @@ pub struct Envd {
     headers: HeaderMap,
     /// Whether it is one of ours, which is known once it has answered.
     is_ours: Arc<AtomicBool>,
+    /// Whether it packs folders itself, which is known once somebody wanted it to.
+    packs: Arc<OnceLock<bool>>,
 }
 
 impl Envd {
     /// An envd at the end of these lines. Nothing is opened yet.
     pub fn new(dial: Arc<dyn Dial>, token: Option<SecretString>) -> Self {
-        let mut headers = HeaderMap::new();
-        headers.insert(http::header::HOST, HeaderValue::from_static("envd"));
-        Envd { lines: Lines::new(dial), token, headers, is_ours: Arc::default() }
-    }
-
-    /// The same envd, with a header on every request: its `Host`, or what a proxy on the way wants to see.
-    pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
-        self.headers.insert(name, value);
-        self
+        let mut headers = dial.headers();
+        headers.entry(http::header::HOST).or_insert(HeaderValue::from_static("envd"));
+        Envd { lines: Lines::new(dial), token, headers, is_ours: Arc::default(), packs: Arc::default() }
     }
 
     /// A line of its own, for whoever passes on what others say to it.
     pub async fn line(&self) -> Result<Box<dyn Line>, EnvdError> {
-        self.lines.dial().await
+        match self.lines.dial_port(crate::wire::PORT).await {
+            Some(line) => line,
+            None => self.lines.dial().await,
+        }
     }
 
     /// Closes every idle line: before a sandbox is stored, nobody may hold one.

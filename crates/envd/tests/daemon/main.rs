@@ -10,6 +10,7 @@ mod lines;
 mod measure;
 mod output;
 mod processes;
+mod stranger;
 mod tar;
 mod watching;
 mod wire;

@@ -42,3 +42,16 @@ async fn usage_is_seen_from_outside() {
     assert!(usage.pids.unwrap() >= 1 && usage.memory_bytes.unwrap() > 0 && usage.cpu_us.unwrap() > 0, "{usage:?}");
     yard.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_sandbox_lacks_is_its_own_account() {
+    let yard = Yard::open().await;
+    let id = yard.create(&yard.spec().await).await;
+    let lacks = yard.local.lacks(&id).await.unwrap();
+    assert!(
+        lacks.iter().any(|sentence| sentence.contains("disk limit is watched")),
+        "its folder is a plain one: {lacks:?}"
+    );
+    assert_eq!(yard.local.lacks(&carrel_model::SandboxId::from_random([3; 16])).await, None);
+    yard.close().await;
+}

@@ -237,6 +237,13 @@ impl Provider for Local {
         read.await.map_err(|error| unavailable("read what it uses", &error))
     }
 
+    async fn lacks(&self, id: &SandboxId) -> Option<Vec<String>> {
+        let mut unfit = self.inner.place(id)?.desk().await.as_ref()?.record.unfit.clone();
+        let mut said = std::collections::HashSet::new();
+        unfit.retain(|sentence| said.insert(sentence.clone()));
+        Some(unfit)
+    }
+
     fn reach(&self) -> Reach {
         Reach::Node
     }

@@ -1,0 +1,259 @@
+//! Two real servers: the sandboxes of the first live at the second, through E2B's API and nothing else.
+
+use std::{path::Path, sync::Mutex, time::Duration};
+
+use carrel_sandbox::{
+    Provider,
+    contract::broken_promises,
+    providers::e2b::{Config, E2b},
+};
+use carrel_testkit::Server;
+use serde_json::Value;
+
+use crate::binary;
+
+/// A server with real sandboxes, which speaks E2B's API.
+struct Cluster {
+    data: tempfile::TempDir,
+    server: Server,
+}
+
+impl Cluster {
+    async fn open() -> Cluster {
+        assert!(rustix::process::geteuid().is_root(), "these tests make namespaces and need root");
+        let data = tempfile::tempdir().unwrap();
+        let server = Server::with(binary(), data.path())
+            .env("CARREL_LOG_LEVEL", "error")
+            .env("CARREL_SANDBOXES_PROVIDER", "local")
+            .env("CARREL_LOCAL_DISK", "folder")
+            .env("CARREL_LOCAL_POOL", "1")
+            .start()
+            .await;
+        Cluster { data, server }
+    }
+
+    /// The key as E2B's clients spell it.
+    fn key(&self) -> String {
+        self.server.key.replace("crl_", "e2b_")
+    }
+
+    fn provider(&self) -> E2b {
+        let config = Config {
+            api_url: Some(self.server.url.clone()),
+            sandbox_url: Some(self.server.url.clone()),
+            domain: "e2b.app".into(),
+            api_key: Some(self.key().into()),
+            house: "tested".into(),
+            templates: Default::default(),
+            lease: Duration::from_secs(3600),
+        };
+        config.build().unwrap()
+    }
+
+    async fn run(&self, args: &[&str]) -> (i32, String, String) {
+        run(&self.server.url, self.data.path(), args).await
+    }
+
+    /// The sandboxes that are here.
+    async fn ids(&self) -> Vec<String> {
+        let (code, ids, err) = self.run(&["sandbox", "ls", "-q"]).await;
+        assert_eq!(code, 0, "{err}");
+        ids.lines().map(str::to_owned).collect()
+    }
+
+    async fn close(self) {
+        // What E2B was told to end is gone by its own books at once, and by the cluster's in a moment.
+        loop {
+            let (code, list, err) = self.run(&["sandbox", "ls", "--json"]).await;
+            assert_eq!(code, 0, "{err}");
+            let list: Value = serde_json::from_str(&list).unwrap();
+            let list = list.as_array().or(list["items"].as_array()).unwrap().clone();
+            if list.is_empty() {
+                break;
+            }
+            assert!(list.iter().all(|sandbox| sandbox["want"] == "gone"), "sandboxes are left behind: {list:?}");
+        }
+        assert!(self.server.terminate().await.success());
+        let slots = self.data.path().join("local/slots");
+        assert_eq!(std::fs::read_dir(slots).unwrap().count(), 0, "files are left behind");
+    }
+}
+
+/// A server whose sandboxes live at a cluster.
+struct House {
+    data: tempfile::TempDir,
+    server: Option<Server>,
+    cluster: Cluster,
+}
+
+impl House {
+    async fn open() -> House {
+        let mut house = House { data: tempfile::tempdir().unwrap(), server: None, cluster: Cluster::open().await };
+        house.start().await;
+        house
+    }
+
+    async fn start(&mut self) {
+        let start = Server::with(binary(), self.data.path())
+            .env("CARREL_LOG_LEVEL", "error")
+            .env("CARREL_SANDBOXES_PROVIDER", "e2b")
+            .env("CARREL_KEEPERS_SWEEP_S", "1")
+            .env("E2B_API_URL", &self.cluster.server.url)
+            .env("E2B_SANDBOX_URL", &self.cluster.server.url)
+            .env("E2B_API_KEY", self.cluster.key());
+        self.server = Some(start.start().await);
+    }
+
+    fn server(&self) -> &Server {
+        self.server.as_ref().unwrap()
+    }
+
+    async fn run(&self, args: &[&str]) -> (i32, String, String) {
+        run(&self.server().url, self.data.path(), args).await
+    }
+
+    async fn good(&self, args: &[&str]) -> String {
+        let (code, out, err) = self.run(args).await;
+        assert_eq!(code, 0, "{args:?}: {out}{err}");
+        out.trim().to_owned()
+    }
+
+    async fn json(&self, args: &[&str]) -> Value {
+        serde_json::from_str(&self.good(&[args, &["--json"]].concat()).await).unwrap()
+    }
+
+    async fn sh(&self, id: &str, script: &str) -> String {
+        self.good(&["sandbox", "exec", id, "--", "sh", "-c", script]).await
+    }
+
+    async fn close(mut self) {
+        let ids = self.good(&["sandbox", "ls", "-q"]).await;
+        let ids: Vec<_> = ids.lines().collect();
+        if !ids.is_empty() {
+            self.good(&[&["sandbox", "rm", "--wait"], &ids[..]].concat()).await;
+        }
+        assert!(self.server.take().unwrap().terminate().await.success());
+        self.cluster.close().await;
+    }
+}
+
+async fn run(url: &str, data: &Path, args: &[&str]) -> (i32, String, String) {
+    let output = tokio::process::Command::new(binary())
+        .args(args)
+        .env("CARREL_URL", url)
+        .env("CARREL_DATA", data)
+        .env_remove("CARREL_KEY")
+        .kill_on_drop(true)
+        .output()
+        .await
+        .unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_e2b_provider_keeps_every_promise_at_our_own_door() {
+    let cluster = Cluster::open().await;
+    let broken = broken_promises(&|| Box::new(cluster.provider()) as Box<dyn Provider>).await;
+    assert_eq!(broken, Vec::<String>::new());
+    cluster.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_desk_at_e2b_works_like_any_other() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let house = House::open().await;
+    let made = house.json(&["sandbox", "create", "--wait", "--env", "WHO=me"]).await;
+    assert_eq!((&made["provider"], &made["isolation"]), (&"e2b".into(), &"e2b".into()));
+    let id = made["id"].as_str().unwrap();
+    assert_ne!(house.cluster.ids().await, [id], "each house has its own name for it");
+
+    assert_eq!(house.sh(id, "echo hi; id -un; echo $WHO $CARREL_SANDBOX_ID").await, format!("hi\nuser\nme {id}"));
+    assert_eq!(house.run(&["sandbox", "exec", id, "--", "sh", "-c", "echo oops >&2; exit 7"]).await.0, 7);
+
+    // Folders go and come as archives, though the door at E2B has no such thing.
+    let folder = tempfile::tempdir().unwrap();
+    let (there, back) = (folder.path().join("there"), folder.path().join("back"));
+    std::fs::create_dir_all(there.join("deep")).unwrap();
+    std::fs::write(there.join("deep/file with spaces"), vec![7; 300_000]).unwrap();
+    let inside = format!("{id}:/home/user/copied");
+    house.good(&["sandbox", "cp", there.to_str().unwrap(), &inside]).await;
+    house.good(&["sandbox", "cp", &inside, back.to_str().unwrap()]).await;
+    assert_eq!(house.sh(id, "cat '/home/user/copied/deep/file with spaces' | wc -c").await, "300000");
+    assert_eq!(std::fs::read(back.join("deep/file with spaces")).unwrap(), vec![7; 300_000]);
+
+    house.sh(id, "cd copied && (python3 -m http.server 8000 >/tmp/served 2>&1 &) ; until grep -q :1F40 /proc/net/tcp; do sleep 0.05; done").await;
+    let url = format!("{}/api/v1/sandboxes/{id}/ports/8000/deep/", house.server().url);
+    let asked = reqwest::Client::new().get(&url).bearer_auth(&house.server().key).send().await.unwrap();
+    assert_eq!(asked.status().as_u16(), 200);
+    assert!(asked.text().await.unwrap().contains("file with spaces"));
+    let nobody = format!("{}/api/v1/sandboxes/{id}/ports/8001/", house.server().url);
+    let asked = reqwest::Client::new().get(&nobody).bearer_auth(&house.server().key).send().await.unwrap();
+    assert_eq!(asked.status().as_u16(), 502, "nobody listens there");
+
+    house.json(&["sandbox", "stats", id]).await;
+    let fork = house.good(&["sandbox", "fork", id, "-q"]).await;
+    while house.json(&["sandbox", "show", &fork]).await["phase"] != "ready" {}
+    assert_eq!(house.sh(&fork, "cat '/home/user/copied/deep/file with spaces' | wc -c").await, "300000");
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_desk_at_e2b_sleeps_wakes_and_outlives_its_house() {
+    let mut house = House::open().await;
+    let id = house.good(&["sandbox", "create", "--wait", "-q"]).await;
+    let ticks = "(while :; do echo tick >> /tmp/ticks; sleep 0.01; done) >/dev/null 2>&1 &";
+    house.sh(&id, ticks).await;
+    house.good(&["sandbox", "pause", &id, "--wait"]).await;
+    assert_eq!(house.json(&["sandbox", "show", &id]).await["paused"]["depth"], "stored");
+    assert_eq!(house.run(&["sandbox", "exec", &id, "--", "true"]).await.0, 4, "what sleeps does nothing");
+    house.good(&["sandbox", "resume", &id, "--wait"]).await;
+
+    // Its lease ran out at E2B, or somebody there paused it: it is woken, since people want it.
+    let there = house.cluster.ids().await.remove(0);
+    let (code, _, err) = house.cluster.run(&["sandbox", "pause", &there, "--wait"]).await;
+    assert_eq!(code, 0, "{err}");
+    loop {
+        let (_, shown, _) = house.cluster.run(&["sandbox", "show", &there, "--json"]).await;
+        if serde_json::from_str::<Value>(&shown).unwrap()["phase"] == "ready" {
+            break;
+        }
+    }
+    while house.json(&["sandbox", "show", &id]).await["phase"] != "ready" {}
+
+    house.server.take().unwrap().kill().await;
+    house.start().await;
+    let before = house.sh(&id, "wc -l < /tmp/ticks").await;
+    while house.sh(&id, "wc -l < /tmp/ticks").await == before {}
+    house.close().await;
+}
+
+#[tokio::test]
+async fn without_a_key_the_start_warns_and_the_use_says_why() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::with(binary(), data.path()).env("CARREL_LOG_LEVEL", "error").start().await;
+    let (code, _, err) = run(&server.url, data.path(), &["sandbox", "create", "--provider", "e2b", "--wait"]).await;
+    assert!(code != 0 && err.contains("E2B_API_KEY"), "{code}: {err}");
+    assert!(server.terminate().await.success());
+
+    let said = Mutex::new(Vec::new());
+    for (key, expected) in [("", "set E2B_API_KEY"), ("e2b_wrong", "does not answer")] {
+        let output = tokio::process::Command::new(binary())
+            .args(["doctor"])
+            .env("CARREL_URL", "http://127.0.0.1:9")
+            .env("CARREL_DATA", data.path())
+            .env("E2B_API_URL", "http://127.0.0.1:9")
+            .env("E2B_API_KEY", key)
+            .output()
+            .await
+            .unwrap();
+        let told = String::from_utf8_lossy(&output.stdout).into_owned();
+        let line = told.lines().find(|line| line.contains("isolation e2b")).unwrap_or_default().to_owned();
+        assert!(told.contains(expected), "{told}");
+        said.lock().unwrap().push(line);
+    }
+    let (code, shown, _) = run("http://127.0.0.1:9", data.path(), &["config"]).await;
+    assert_eq!(code, 0);
+    assert!(shown.contains("e2b.api_key"), "{shown}");
+    assert!(!said.lock().unwrap().concat().contains("e2b_wrong"));
+}

@@ -92,6 +92,9 @@ impl Provider for Sturdy {
     fn reach(&self) -> Reach {
         self.provider.reach()
     }
+    fn lacks_interfaces(&self) -> Option<String> {
+        self.provider.lacks_interfaces()
+    }
     fn pausing(&self) -> Option<&dyn Pausing> {
         self.provider.pausing().map(|_| self as &dyn Pausing)
     }

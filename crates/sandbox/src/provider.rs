@@ -68,6 +68,11 @@ pub trait Provider: Send + Sync {
     /// Who can reach its sandboxes.
     fn reach(&self) -> Reach;
 
+    /// Why it gives no sandbox a network interface of its own. Nothing when it does.
+    fn lacks_interfaces(&self) -> Option<String> {
+        Some("this provider gives no sandbox a network interface of its own".into())
+    }
+
     /// Freezing and thawing, where it can.
     fn pausing(&self) -> Option<&dyn Pausing> {
         None

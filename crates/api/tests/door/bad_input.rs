@@ -95,6 +95,8 @@ on_both_databases! {
             (json!({"network": {}}), "network.mode", "missing"),
             (json!({"network": ["open"]}), "network", "an object"),
             (json!({"network": {"mode": "open", "allow": ["example.org"]}}), "network.allow", "the mode `allow`"),
+            (json!({"network": {"mode": "allow", "interface": true}}), "network.interface", "the mode `open`"),
+            (json!({"network": {"mode": "open", "interface": true}}), "network.interface", "gives no sandbox"),
             (json!({"network": {"mode": "allow", "allow": ["http://x"]}}), "network.allow[0]", "an allowed host is"),
             (json!({"network": {"mode": "allow", "allow": vec!["x.org"; 257]}}), "network.allow", "at most 256 hosts"),
             (json!({"tempalte": "host"}), "tempalte", "`template`"),

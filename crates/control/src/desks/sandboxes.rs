@@ -376,6 +376,9 @@ fn check_fit(spec: &Spec, manners: &Manners, post: &Post) -> Result<(), Error> {
     if manners.idle.is_some() && post.provider.pausing().is_none() {
         return Err(Error::field("idle_s", format!("the provider `{}` cannot pause sandboxes", post.name)));
     }
+    if let Some(why) = spec.network.interface.then(|| post.provider.lacks_interfaces()).flatten() {
+        return Err(Error::field("network.interface", why));
+    }
     let Some(fitness) = post.fitness() else { return Ok(()) };
     if fitness.isolation.is_empty() {
         let why = format!("the provider `{}` cannot be used: {}", post.name, fitness.missing.join(" "));

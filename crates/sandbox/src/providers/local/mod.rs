@@ -248,6 +248,10 @@ impl Provider for Local {
         Reach::Node
     }
 
+    fn lacks_interfaces(&self) -> Option<String> {
+        interface::Interfaces::missing()
+    }
+
     fn pausing(&self) -> Option<&dyn Pausing> {
         Some(self)
     }

@@ -9,6 +9,7 @@ mod doctor;
 mod failure;
 mod say;
 mod serve;
+mod tls;
 
 use std::process::ExitCode;
 

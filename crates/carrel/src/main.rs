@@ -11,6 +11,7 @@ mod failure;
 mod say;
 mod serve;
 mod values;
+mod tls;
 
 use std::process::ExitCode;
 

@@ -17,7 +17,10 @@ LIMIT = 60
 def ask(method, path, headers=None, body=None):
     line = http.client.HTTPConnection(ADDRESS.hostname, ADDRESS.port, timeout=LIMIT)
     try:
-        line.request(method, path, body=body, headers=headers or {})
+        try:
+            line.request(method, path, body=body, headers=headers or {})
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # It had heard enough before we were done; its answer is there all the same.
         answer = line.getresponse()
         return answer.status, answer.read()
     finally:

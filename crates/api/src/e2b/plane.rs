@@ -11,7 +11,7 @@
 use axum::{
     body::Body,
     extract::{FromRequestParts, Request, State},
-    http::{HeaderMap, Method, Uri, header, request::Parts},
+    http::{HeaderMap, HeaderValue, Method, Uri, header, request::Parts},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -40,7 +40,13 @@ struct Place {
 
 /// Passes on what is for a sandbox, before anything else is looked at.
 pub(crate) async fn by_name(State(doors): State<Doors>, request: Request, next: Next) -> Response {
-    let (parts, body) = request.into_parts();
+    let (mut parts, body) = request.into_parts();
+    // HTTP/2 has no such header, and everybody behind us looks for it.
+    if !parts.headers.contains_key(header::HOST)
+        && let Some(host) = parts.uri.authority().and_then(|host| HeaderValue::from_str(host.as_str()).ok())
+    {
+        parts.headers.insert(header::HOST, host);
+    }
     let place = match named(&parts.headers, &parts.uri) {
         Some(Ok(place)) => Some(place),
         Some(Err(shown)) => return unknown(&shown),

@@ -195,6 +195,8 @@ async fn a_desk_at_e2b_works_like_any_other() {
     let fork = house.good(&["sandbox", "fork", id, "-q"]).await;
     while house.json(&["sandbox", "show", &fork]).await["phase"] != "ready" {}
     assert_eq!(house.sh(&fork, "cat '/home/user/copied/deep/file with spaces' | wc -c").await, "300000");
+    // The snapshot behind the fork goes when the fork stands.
+    while house.cluster.run(&["template", "ls", "-q"]).await.1.contains("snapshot/") {}
     house.close().await;
 }
 

@@ -41,11 +41,11 @@ impl Provider for Far {
     }
     async fn create(&self, id: &SandboxId, spec: &Spec) -> Result<(), ProviderError> {
         self.seen.creations.fetch_add(1, Ordering::SeqCst);
-        match self.seen.refusals.lock().unwrap().pop() {
-            Some(refusal) => return Err(refusal),
-            None => {}
+        let refusal = self.seen.refusals.lock().unwrap().pop();
+        match refusal {
+            Some(refusal) => Err(refusal),
+            None => self.fake.create(id, spec).await,
         }
-        self.fake.create(id, spec).await
     }
     async fn inspect(&self, id: &SandboxId) -> Result<Sighting, ProviderError> {
         self.fake.inspect(id).await

@@ -57,6 +57,9 @@ enum Verb {
     /// Keys
     #[command(subcommand)]
     Key(client::key::Verb),
+    /// Secrets: credentials that the house keeps sealed and never shows to a sandbox
+    #[command(subcommand)]
+    Secret(client::secret::Verb),
     /// Follow what happens, one line each, until interrupted
     Events(client::events::Args),
     /// Read the audit, newest first
@@ -129,6 +132,7 @@ impl Cli {
             Verb::Sandbox(verb) => verb.run(&client()?).await,
             Verb::Template(verb) => verb.run(&client()?).await,
             Verb::Key(verb) => verb.run(&client()?, &data()?).await,
+            Verb::Secret(verb) => verb.run(&client()?).await,
             Verb::Events(args) => args.run(&client()?).await,
             Verb::Audit(args) => args.run(&client()?).await,
             Verb::SignIn { open } => client::sign_in(&client()?, open).await,

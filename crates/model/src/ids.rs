@@ -110,6 +110,19 @@ name!(
     "a template name is 1 to 127 lower-case letters, digits, `.`, `_`, `-`, `/` or `:`, and begins with a letter or digit",
     |text| is_slug(text, 127, b"._-/:")
 );
+name!(
+    /// Names a repository in this house, in addresses and folders.
+    RepoName,
+    "a repo name is 1 to 63 lower-case letters, digits, `.`, `_` or `-`, begins with a letter or digit, and does not \
+     end with `.git` or `.lock`",
+    |text| is_slug(text, 63, b"._-") && ![".git", ".lock", "."].iter().any(|end| text.ends_with(end))
+);
+name!(
+    /// Names a secret, such as `github-token`.
+    SecretName,
+    "a secret name is 1 to 63 lower-case letters, digits, `.`, `_` or `-`, and begins with a letter or digit",
+    |text| is_slug(text, 63, b"._-")
+);
 
 impl SandboxId {
     /// A new id from random bytes.

@@ -13,8 +13,11 @@ pub mod key;
 pub mod number;
 pub mod public;
 pub mod sandbox;
+pub mod secret;
 pub mod template;
 
 pub use grant::{Action, Authority, Denied, Grant, Role, Subject};
-pub use ids::{AgentId, ExecId, KeyId, Malformed, NodeId, ProviderName, SandboxId, TaskId, TemplateName};
+pub use ids::{
+    AgentId, ExecId, KeyId, Malformed, NodeId, ProviderName, RepoName, SandboxId, SecretName, TaskId, TemplateName,
+};
 pub use jiff::Timestamp;

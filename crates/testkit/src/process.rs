@@ -28,6 +28,7 @@ pub struct Start<'a> {
     args: Vec<String>,
     env: Vec<(String, String)>,
     user: Option<u32>,
+    log: Option<std::fs::File>,
 }
 
 impl Server {
@@ -43,6 +44,7 @@ impl Server {
                 ("CARREL_OCI_RUNTIME".into(), "none".into()),
             ],
             user: None,
+            log: None,
         }
     }
 
@@ -94,6 +96,12 @@ impl Start<'_> {
         self
     }
 
+    /// Writes what it logs into a file.
+    pub fn log_to(mut self, file: std::fs::File) -> Self {
+        self.log = Some(file);
+        self
+    }
+
     /// Starts it and waits until it says that it is ready.
     pub async fn start(self) -> Server {
         let mut args = self.args;
@@ -102,6 +110,9 @@ impl Start<'_> {
         let mut command = Command::new(self.binary);
         if let Some(user) = self.user {
             command.uid(user).gid(user).current_dir("/");
+        }
+        if let Some(log) = self.log {
+            command.stderr(log);
         }
         let mut child = command
             .args(&args)

@@ -6,6 +6,7 @@ mod crash;
 mod databases;
 mod drain;
 mod engine;
+mod secrets;
 
 use std::path::Path;
 

@@ -10,6 +10,7 @@ pub(crate) mod logs;
 pub(crate) mod ports;
 pub(crate) mod providers;
 pub(crate) mod sandboxes;
+pub(crate) mod secrets;
 pub(crate) mod templates;
 
 use carrel_model::Grant;

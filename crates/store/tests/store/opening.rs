@@ -52,12 +52,13 @@ async fn open_at_once(house: House) {
 
 async fn a_database_of_a_newer_carrel_is_refused(house: House) {
     drop(house.open().await);
+    let (before,): (i64,) = house.numbers("SELECT count(*) FROM _sqlx_migrations").await;
     house.raw(NEWER).await.unwrap();
     let error = refusal(&house.options).await;
     assert!(matches!(error, StoreError::Newer { found: 9999, .. }), "{error:?}");
     assert!(error.to_string().contains("newer Carrel"), "{error}");
     let (applied,): (i64,) = house.numbers("SELECT count(*) FROM _sqlx_migrations WHERE version < 9999").await;
-    assert_eq!(applied, 2);
+    assert_eq!(applied, before);
 }
 
 async fn a_database_whose_history_was_rewritten_is_refused(house: House) {

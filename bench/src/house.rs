@@ -53,6 +53,7 @@ fn settings(folder: &Path) -> Outcome<Settings> {
         steps_at_once: 64,
         transcript_cap: Settings::TRANSCRIPT_CAP,
         scratch: folder.join("scratch"),
+        keychain: carrel_vault::Keychain::new(vec![carrel_vault::MasterKey::draw()]).expect("there is a key"),
     })
 }
 

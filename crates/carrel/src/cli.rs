@@ -60,6 +60,9 @@ enum Verb {
     /// Certificates for trying things out
     #[command(subcommand)]
     Tls(tls::Verb),
+    /// Secrets: credentials that the house keeps sealed and never shows to a sandbox
+    #[command(subcommand)]
+    Secret(client::secret::Verb),
     /// Follow what happens, one line each, until interrupted
     Events(client::events::Args),
     /// Read the audit, newest first
@@ -141,6 +144,7 @@ impl Cli {
             Verb::Template(verb) => verb.run(&client()?).await,
             Verb::Key(verb) => verb.run(&client()?, &data()?).await,
             Verb::Tls(verb) => verb.run(&data()?, common.json),
+            Verb::Secret(verb) => verb.run(&client()?).await,
             Verb::Events(args) => args.run(&client()?).await,
             Verb::Audit(args) => args.run(&client()?).await,
             Verb::SignIn { open } => client::sign_in(&client()?, open).await,

@@ -8,7 +8,9 @@ use std::{
 };
 
 use carrel_model::{NodeId, key::KeySecret};
+use carrel_vault::{Keychain, MasterKey};
 use rustix::fs::{FlockOperation, flock};
+use secrecy::ExposeSecret;
 
 use crate::failure::{Exit, Failure};
 
@@ -108,6 +110,44 @@ impl DataDir {
         }
     }
 
+    /// The master keys that seal the secrets of the house: `CARREL_MASTER_KEY`, else `master.key`, which is drawn at the
+    /// first start. The first of them seals; others, further down, open what was sealed before.
+    pub(crate) fn keychain(&self) -> Result<Keychain, Failure> {
+        let path = self.0.join("master.key");
+        let understood = |text: &str, place: &str| {
+            Keychain::parse(text).map_err(|error| {
+                Failure::new(format!("{place} does not hold a master key: {error}"))
+                    .hint("draw one with `openssl rand -hex 32`, and keep it: without it no secret opens")
+            })
+        };
+        if let Some(text) = std::env::var_os("CARREL_MASTER_KEY") {
+            return understood(&text.to_string_lossy(), "CARREL_MASTER_KEY");
+        }
+        match fs::read_to_string(&path) {
+            Ok(text) => {
+                self.refuse_if_others_read(&path)?;
+                understood(&text, &path.display().to_string())
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                let key = MasterKey::draw();
+                self.write_private("master.key", key.reveal().expose_secret())?;
+                Keychain::new(vec![key]).map_err(|error| Failure::new(error.to_string()))
+            }
+            Err(error) => Err(self.trouble("cannot be read", &error)),
+        }
+    }
+
+    fn refuse_if_others_read(&self, path: &Path) -> Result<(), Failure> {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = fs::metadata(path).map_err(|error| self.trouble("cannot be read", &error))?.permissions().mode();
+        if mode & 0o077 == 0 {
+            return Ok(());
+        }
+        Err(Failure::new(format!("others may read {}", path.display()))
+            .hint(format!("`chmod 600 {}`, and set the secrets anew if somebody may have", path.display()))
+            .exit(Exit::NotAllowed))
+    }
+
     pub(crate) fn write_admin_key(&self, secret: &KeySecret) -> Result<(), Failure> {
         self.write_private("admin.key", &secret.reveal())
     }
@@ -152,5 +192,12 @@ mod tests {
         let mode = fs::metadata(data.path().join("admin.key")).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         assert_eq!(data.node().unwrap(), data.node().unwrap());
+
+        let sealed = data.keychain().unwrap().seal("a", &"b".into());
+        assert_eq!(data.keychain().unwrap().open("a", &sealed).unwrap().expose_secret(), "b");
+        let master = data.path().join("master.key");
+        assert_eq!(fs::metadata(&master).unwrap().permissions().mode() & 0o777, 0o600);
+        fs::set_permissions(&master, fs::Permissions::from_mode(0o644)).unwrap();
+        assert!(data.keychain().is_err(), "a master key that others read was taken");
     }
 }

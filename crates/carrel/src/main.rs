@@ -10,8 +10,8 @@ mod e2b;
 mod failure;
 mod say;
 mod serve;
-mod values;
 mod tls;
+mod values;
 
 use std::process::ExitCode;
 

@@ -122,6 +122,7 @@ async fn open_house(data: &DataDir, config: &Config, front: &str) -> Result<(Sto
         steps_at_once: config.keepers.at_once.get() as usize,
         transcript_cap: Settings::TRANSCRIPT_CAP,
         scratch: data.path().join("scratch"),
+        keychain: data.keychain()?,
     };
     let name = |name: &str| name.parse::<ProviderName>().expect("a good name");
     let fake: Arc<dyn Provider> = Arc::new(open_fake(data, config)?);

@@ -16,8 +16,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     AuditDesk, Error, EventsDesk, ExecsDesk, FilesDesk, KeysDesk, LogsDesk, PortsDesk, ProvidersDesk, SandboxesDesk,
-    Settings, TemplatesDesk,
-    desks::{keys::Doorman, templates},
+    SecretsDesk, Settings, TemplatesDesk,
+    desks::{keys::Doorman, secrets, templates},
     inside::{activity::Activities, follower, lines::Lines, live::Lives, scribe::Scribe},
     keeper::Keeper,
     registry::{Post, Registry},
@@ -108,6 +108,7 @@ impl Control {
         house.keeper.take_up_former_lives(&house).await?;
         templates::take_up_former_lives(&house).await?;
         follower::take_up_former_lives(&house).await?;
+        secrets::take_up_former_keys(&house).await?;
         house.go_on("keeper", crate::keeper::walk, &house.tasks, &house.stop);
         house.go_on("sweep", sweep::walk, &house.tasks, &house.stop);
         house.go_on("heartbeat", crate::keeper::heartbeat, &house.pulses, &house.pulse);
@@ -172,6 +173,11 @@ impl Control {
     /// What time it is in the house.
     pub fn now(&self) -> carrel_model::Timestamp {
         self.house.store.now()
+    }
+
+    /// The secrets desk.
+    pub fn secrets(&self) -> SecretsDesk<'_> {
+        SecretsDesk { house: &self.house }
     }
 
     /// Whether the house can work, for whoever watches over it. Takes no grant: it tells nothing of anybody's work.
@@ -267,6 +273,7 @@ impl House {
             Subject::Sandbox { id, .. } => id.map(|id| id.to_string()),
             Subject::Key(id) => Some(id.to_string()),
             Subject::Template(name) => Some(name.to_string()),
+            Subject::Secret(name) => Some(name.to_string()),
         };
         let line = AuditLine::by(grant, action.word(), name, Outcome::Denied, self.store.now());
         self.store.write_audit(&line.with_detail(denied.to_string())).await?;

@@ -3,6 +3,7 @@
 //! The only crate that sees the ground floor together. Absent on purpose: HTTP, SQL and anything a provider does inside.
 #![forbid(unsafe_code)]
 
+mod credentials;
 mod desks;
 mod error;
 mod house;
@@ -18,6 +19,7 @@ mod sweep;
 
 pub use carrel_envd::{Content, Line, wire::Operation};
 pub use carrel_store::{Chunk, Stream};
+pub use credentials::ForgeKeys;
 pub use desks::{
     audit::{AuditDesk, AuditQuery},
     copies::Forked,
@@ -29,6 +31,7 @@ pub use desks::{
     ports::{PortLine, PortsDesk},
     providers::ProvidersDesk,
     sandboxes::{Created, SandboxQuery, SandboxesDesk, Waited},
+    secrets::SecretsDesk,
     steps::{BuildStep, FilesHash, Steps},
     templates::{Begun, ContentKind, TemplatesDesk},
     visits::{Destination, TurnedAway, Visit as PortVisit},

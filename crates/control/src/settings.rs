@@ -3,6 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use carrel_model::{NodeId, breaker::Rules, public::Defaults};
+use carrel_vault::Keychain;
 use jiff::SignedDuration;
 
 /// What the house is told at its opening.
@@ -22,6 +23,8 @@ pub struct Settings {
     pub transcript_cap: u64,
     /// Where what was uploaded for a template lies while it is made. Emptied at the opening.
     pub scratch: PathBuf,
+    /// Opens the secrets of the house.
+    pub keychain: Keychain,
 }
 
 impl Settings {

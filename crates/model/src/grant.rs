@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::{AgentId, KeyId, SandboxId, TemplateName, sandbox::Sandbox};
+use crate::{AgentId, KeyId, SandboxId, SecretName, TemplateName, sandbox::Sandbox};
 
 /// What a bearer may do, once its key was believed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,6 +96,12 @@ pub enum Action {
     KeyRotate,
     /// End a key.
     KeyRevoke,
+    /// Look at the names of secrets.
+    SecretRead,
+    /// Set a secret.
+    SecretSet,
+    /// Remove a secret.
+    SecretRemove,
     /// Read the audit.
     AuditRead,
     /// Make a link that signs a browser in as the bearer.
@@ -118,6 +124,8 @@ pub enum Subject<'a> {
     Key(&'a KeyId),
     /// A template.
     Template(&'a TemplateName),
+    /// A secret.
+    Secret(&'a SecretName),
 }
 
 /// A grant that does not cover what was asked.
@@ -140,8 +148,8 @@ impl Grant {
                 SandboxCreate | SandboxRead | SandboxPause | SandboxResume | SandboxTimeout | SandboxDestroy
                 | SandboxExec | SandboxFilesRead | SandboxFilesWrite | SandboxTerminal | SandboxPort | SandboxStats
                 | SandboxSnapshot | SandboxFork | TemplateRead | TemplateMake | TemplateRemove | ProviderRead
-                | EventsFollow | SignInLink => true,
-                KeyCreate | KeyRead | KeyRotate | KeyRevoke | AuditRead => false,
+                | EventsFollow | SignInLink | SecretRead => true,
+                KeyCreate | KeyRead | KeyRotate | KeyRevoke | SecretSet | SecretRemove | AuditRead => false,
             },
             Authority::Agent(me) => match (action, subject) {
                 (
@@ -257,6 +265,9 @@ impl Action {
             Action::KeyRead => "key.read",
             Action::KeyRotate => "key.rotate",
             Action::KeyRevoke => "key.revoke",
+            Action::SecretRead => "secret.read",
+            Action::SecretSet => "secret.set",
+            Action::SecretRemove => "secret.remove",
             Action::AuditRead => "audit.read",
             Action::SignInLink => "sign_in.link",
         }
@@ -287,6 +298,9 @@ impl Action {
             Action::KeyRead => "look at keys",
             Action::KeyRotate => "rotate",
             Action::KeyRevoke => "revoke",
+            Action::SecretRead => "look at secrets",
+            Action::SecretSet => "set",
+            Action::SecretRemove => "remove",
             Action::AuditRead => "read the audit",
             Action::SignInLink => "make a sign-in link",
         }
@@ -320,6 +334,7 @@ impl fmt::Display for Subject<'_> {
             Subject::Sandbox { id: None, agent: None } => f.write_str(" a sandbox that belongs to no agent"),
             Subject::Key(id) => write!(f, " {id}"),
             Subject::Template(name) => write!(f, " the template {name}"),
+            Subject::Secret(name) => write!(f, " the secret {name}"),
         }
     }
 }
@@ -390,7 +405,15 @@ mod tests {
     fn a_member_does_the_work_but_never_touches_keys_or_audit() {
         let member = grant(Authority::Member);
         assert!(member.covers(Action::SandboxDestroy, Subject::Sandbox { id: None, agent: None }).is_ok());
-        for action in [Action::KeyCreate, Action::KeyRead, Action::KeyRotate, Action::KeyRevoke, Action::AuditRead] {
+        for action in [
+            Action::KeyCreate,
+            Action::KeyRead,
+            Action::KeyRotate,
+            Action::KeyRevoke,
+            Action::SecretSet,
+            Action::SecretRemove,
+            Action::AuditRead,
+        ] {
             assert!(member.covers(action, Subject::House).is_err());
         }
     }

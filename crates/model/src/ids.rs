@@ -112,6 +112,12 @@ name!(
     "a template name is 1 to 127 lower-case letters, digits, `.`, `_`, `-`, `/` or `:`, and begins with a letter or digit",
     |text| is_slug(text, 127, b"._-/:")
 );
+name!(
+    /// Names a secret, such as `github-token`.
+    SecretName,
+    "a secret name is 1 to 63 lower-case letters, digits, `.`, `_` or `-`, and begins with a letter or digit",
+    |text| is_slug(text, 63, b"._-")
+);
 
 impl SandboxId {
     /// A new id from random bytes.

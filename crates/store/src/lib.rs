@@ -16,6 +16,7 @@ mod keys;
 mod open;
 mod room;
 mod sandboxes;
+mod secrets;
 mod sql;
 mod tail;
 mod templates;
@@ -30,6 +31,7 @@ pub use journal::{Follower, Journal, News};
 pub use keys::{Keys, SignInKind};
 pub use open::{Database, Options};
 pub use sandboxes::{Filter, Lease, Leased, Sandboxes};
+pub use secrets::{SealedValue, Secrets};
 pub use tail::Written;
 pub use templates::Templates;
 pub use transcripts::{Chunk, Extent, Stream, Transcript, Transcripts};
@@ -150,6 +152,11 @@ impl Store {
     /// The templates.
     pub fn templates(&self) -> Templates<'_> {
         Templates { store: self }
+    }
+
+    /// The secrets.
+    pub fn secrets(&self) -> Secrets<'_> {
+        Secrets { store: self }
     }
 
     pub(crate) fn sql(&self) -> &sql::Sql {

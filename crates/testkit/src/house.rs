@@ -14,6 +14,7 @@ use carrel_sandbox::{
     providers::fake::{self, Fake, Weather},
 };
 use carrel_store::Store;
+use carrel_vault::{Keychain, MasterKey};
 use jiff::SignedDuration;
 use reqwest::{Method, RequestBuilder, StatusCode};
 use serde_json::{Value, json};
@@ -41,6 +42,8 @@ pub struct Setup {
     pub bare: Option<Arc<Bare>>,
     /// Which node this is; a new one when absent.
     pub node: Option<carrel_model::NodeId>,
+    /// Opens the secrets; a new one when two houses are not given the same.
+    pub keychain: Keychain,
     /// Stands between the house and its provider, to watch or to disturb.
     pub around: Box<dyn Fn(Arc<Fake>) -> Arc<dyn Provider>>,
 }
@@ -65,6 +68,7 @@ impl Default for Setup {
             shared: None,
             bare: None,
             node: None,
+            keychain: Keychain::new(vec![MasterKey::draw()]).unwrap(),
             around: Box::new(|fake| fake),
         }
     }
@@ -124,6 +128,7 @@ impl House {
             steps_at_once: setup.steps_at_once,
             transcript_cap: setup.transcript_cap,
             scratch: folder.path().join("scratch"),
+            keychain: setup.keychain,
         };
         let provider = (setup.around)(Arc::clone(&fake));
         let mut providers = vec![("fake".parse().unwrap(), provider)];

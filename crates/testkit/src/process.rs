@@ -28,6 +28,7 @@ pub struct Start<'a> {
     args: Vec<String>,
     env: Vec<(String, String)>,
     user: Option<u32>,
+    log: Option<std::fs::File>,
 }
 
 impl Server {
@@ -43,6 +44,7 @@ impl Server {
                 ("CARREL_OCI_RUNTIME".into(), "none".into()),
             ],
             user: None,
+            log: None,
         }
     }
 
@@ -94,6 +96,12 @@ impl Start<'_> {
         self
     }
 
+    /// Writes what it logs into a file.
+    pub fn log_to(mut self, file: std::fs::File) -> Self {
+        self.log = Some(file);
+        self
+    }
+
     /// Starts it and waits until it says that it is ready.
     pub async fn start(self) -> Server {
         let mut args = self.args;
@@ -106,6 +114,9 @@ impl Start<'_> {
         // What the developer's shell says about E2B is not meant for tests.
         for name in ["E2B_API_KEY", "E2B_DOMAIN", "E2B_API_URL", "E2B_SANDBOX_URL"] {
             command.env_remove(name);
+        }
+        if let Some(log) = self.log {
+            command.stderr(log);
         }
         let mut child = command
             .args(&args)

@@ -9,6 +9,7 @@ mod logs;
 mod ports;
 mod providers;
 mod sandboxes;
+mod secrets;
 mod sign_in;
 mod templates;
 mod terminal;
@@ -29,6 +30,7 @@ pub(crate) fn routes() -> OpenApiRouter<Doors> {
         .merge(events::routes())
         .merge(providers::routes())
         .merge(keys::routes())
+        .merge(secrets::routes())
         .merge(audit::routes())
         .merge(sign_in::routes())
 }

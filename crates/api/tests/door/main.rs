@@ -14,6 +14,7 @@ mod limits;
 mod ports;
 mod roles;
 mod sandboxes;
+mod secrets;
 mod sign_in;
 mod templates;
 mod terminal;

@@ -6,6 +6,7 @@ pub(crate) mod events;
 mod exec;
 pub(crate) mod key;
 pub(crate) mod sandbox;
+pub(crate) mod secret;
 mod shell;
 pub(crate) mod template;
 mod watch;

@@ -7,6 +7,7 @@ mod databases;
 mod drain;
 mod e2b;
 mod engine;
+mod secrets;
 
 use std::path::Path;
 

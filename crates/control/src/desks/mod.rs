@@ -11,6 +11,7 @@ pub(crate) mod logs;
 pub(crate) mod ports;
 pub(crate) mod providers;
 pub(crate) mod sandboxes;
+pub(crate) mod secrets;
 pub(crate) mod steps;
 pub(crate) mod templates;
 pub(crate) mod visits;

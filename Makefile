@@ -31,12 +31,13 @@ $(PAGE): $(PAGE_SOURCES)
 	@touch $@
 
 .PHONY: test
-test: setup-test web ## runs every test: Rust on SQLite and PostgreSQL, the page, the browser
+test: setup-test web ## runs every test: Rust on SQLite and PostgreSQL, the page, the browser, E2B's SDKs
 	scripts/with-postgres cargo $(if $(NEXTEST),nextest run,test) --workspace
 	cargo $(if $(NEXTEST),nextest run,test) --package carrel-envd --features daemon
 	cd web && npm test --silent
 	cargo build
 	cd web && CARREL_BIN="$(TARGET)/debug/carrel" npm run --silent e2e
+	CARREL_BIN="$(TARGET)/debug/carrel" CARREL_CACHE="$(CACHE)" tests/sdk/run
 
 .PHONY: check
 check: setup-check web ## looks at format, lints, licences, dependencies, the page and the API's description

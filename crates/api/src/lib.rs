@@ -11,5 +11,5 @@ mod health;
 mod house;
 mod v1;
 
-pub use entrance::{Entrance, Peer};
+pub use entrance::{Entrance, Peer, Wire};
 pub use house::{Options, openapi, router};

@@ -10,7 +10,7 @@ use crate::{
     data::DataDir,
     doctor,
     failure::Failure,
-    say, serve,
+    say, serve, tls,
 };
 
 /// A private desk for every coding agent.
@@ -57,6 +57,9 @@ enum Verb {
     /// Keys
     #[command(subcommand)]
     Key(client::key::Verb),
+    /// Certificates for trying things out
+    #[command(subcommand)]
+    Tls(tls::Verb),
     /// Follow what happens, one line each, until interrupted
     Events(client::events::Args),
     /// Read the audit, newest first
@@ -87,6 +90,12 @@ pub(crate) struct ServeArgs {
     /// The configuration file [default: carrel.toml in the data directory]
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
+    /// A certificate (PEM): then the server is called by https alone; `carrel tls init` makes one
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub(crate) tls_cert: Option<String>,
+    /// The certificate's key (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<String>,
     /// Open the board in a browser
     #[arg(long)]
     pub(crate) open: bool,
@@ -129,6 +138,7 @@ impl Cli {
             Verb::Sandbox(verb) => verb.run(&client()?).await,
             Verb::Template(verb) => verb.run(&client()?).await,
             Verb::Key(verb) => verb.run(&client()?, &data()?).await,
+            Verb::Tls(verb) => verb.run(&data()?, common.json),
             Verb::Events(args) => args.run(&client()?).await,
             Verb::Audit(args) => args.run(&client()?).await,
             Verb::SignIn { open } => client::sign_in(&client()?, open).await,

@@ -70,6 +70,9 @@ section!(
         listen: String = "127.0.0.1:7070".into(),
         /// What browsers see, when it is not `listen`: `https://carrel.example`.
         public_url: String = String::new(),
+        /// A certificate and its key, as PEM files: then we are called by https alone. `carrel tls init` makes them.
+        tls_cert: String = String::new(),
+        tls_key: String = String::new(),
         /// The domain below which sandboxes have names (`3000-ID.DOMAIN`), when it is not the name that clients call us by.
         sandbox_domain: String = String::new(),
         drain_s: Whole<0, 3600> = whole(30),

@@ -10,6 +10,7 @@ mod e2b;
 mod failure;
 mod say;
 mod serve;
+mod tls;
 mod values;
 
 use std::process::ExitCode;

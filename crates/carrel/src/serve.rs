@@ -21,14 +21,19 @@ use crate::{
     config::{Config, Understood, understand},
     data::DataDir,
     failure::{Exit, Failure},
-    say,
+    say, tls,
 };
 
 /// The verb that makes this program the launcher of a server. It is for the server alone.
 pub(crate) const LAUNCHER: &str = "launcher";
 
 pub(crate) async fn serve(data: DataDir, args: ServeArgs) -> Result<(), Failure> {
-    let flags = [("server.listen", args.listen), ("database.url", args.database)];
+    let flags = [
+        ("server.listen", args.listen),
+        ("database.url", args.database),
+        ("server.tls_cert", args.tls_cert),
+        ("server.tls_key", args.tls_key),
+    ];
     let Understood { config, warnings, .. } = understand(&data, args.config.as_deref(), &flags)?;
     start_log(&config)?;
     // Whatever is made from here on is for this user alone.
@@ -42,6 +47,7 @@ pub(crate) async fn serve(data: DataDir, args: ServeArgs) -> Result<(), Failure>
     // From here on an end is an orderly one, also before anybody was greeted.
     let mut ends = Ends::listen()?;
     let metrics = record_numbers()?;
+    let tls = tls::config(&config.server.tls_cert, &config.server.tls_key)?;
     let (listener, address) = listen(&config.server.listen).await?;
     let front = front_address(&config, address);
     let opening = say::progress("opening the house");
@@ -56,6 +62,10 @@ pub(crate) async fn serve(data: DataDir, args: ServeArgs) -> Result<(), Failure>
     let app = carrel_api::router(control.clone(), options).into_make_service_with_connect_info::<carrel_api::Peer>();
     let entrance = carrel_api::Entrance::new(listener, control.draining());
     let entrance = entrance.map_err(|error| Failure::new(format!("the entrance cannot be opened: {error}")))?;
+    let entrance = match tls {
+        Some(tls) => entrance.with_tls(tls),
+        None => entrance,
+    };
     let drain = control.clone();
     let notice = Duration::from_millis(config.server.notice_ms.get());
     let (told, mut was_told) = tokio::sync::watch::channel(false);
@@ -234,7 +244,8 @@ fn front_address(config: &Config, address: SocketAddr) -> String {
     if address.ip().is_unspecified() {
         shown.set_ip(std::net::Ipv4Addr::LOCALHOST.into());
     }
-    format!("http://{shown}")
+    let scheme = if config.server.tls_cert.is_empty() { "http" } else { "https" };
+    format!("{scheme}://{shown}")
 }
 
 fn doors(config: &Config, address: SocketAddr, front: &str, metrics: PrometheusHandle) -> carrel_api::Options {

@@ -35,7 +35,7 @@ use crate::{door::Problem, house::Doors};
 pub(crate) use refusal::Refusal;
 
 /// The first segments of the paths that are E2B's. None of them is ours.
-const OURS: [&str; 10] = [
+const THEIRS: [&str; 10] = [
     "sandboxes",
     "snapshots",
     "templates",
@@ -59,10 +59,17 @@ pub(crate) fn routes() -> Router<Doors> {
         .merge(tags::routes())
 }
 
+/// Whether a path of the house is one of E2B's.
+fn is_theirs(path: &str) -> bool {
+    THEIRS.contains(&path.trim_start_matches('/').split('/').next().unwrap_or_default())
+}
+
 /// Says no in E2B's words wherever E2B's clients ask: also when no route answers, and when a handler breaks.
 pub(crate) async fn in_their_words(State(_): State<Doors>, request: Request, next: Next) -> Response {
     let path = request.uri().path();
-    let is_theirs = OURS.contains(&path.trim_start_matches('/').split('/').next().unwrap_or_default());
+    // The SDKs say whose they are, also where they lost their way.
+    let is_sdk = request.headers().get("publisher").is_some_and(|publisher| publisher == "e2b");
+    let is_theirs = is_sdk || is_theirs(path);
     let mut response = next.run(request).await;
     match response.extensions_mut().remove::<Told>() {
         Some(told) if is_theirs => Refusal::from(told).into_response(),

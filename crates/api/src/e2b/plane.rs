@@ -11,7 +11,7 @@
 use axum::{
     body::Body,
     extract::{FromRequestParts, Request, State},
-    http::{HeaderMap, Method, Uri, header, request::Parts},
+    http::{HeaderMap, HeaderValue, Method, Uri, header, request::Parts},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -22,7 +22,7 @@ use tower_http::timeout::TimeoutBody;
 
 use super::{Refusal, ask::sandbox_id, refusal::tombstone};
 use crate::{
-    door::{Asker, Origin, Passage, pass_on},
+    door::{Asker, Origin, Passage, is_our_key, pass_on},
     house::{BODY_RESTS, Doors},
 };
 
@@ -40,7 +40,13 @@ struct Place {
 
 /// Passes on what is for a sandbox, before anything else is looked at.
 pub(crate) async fn by_name(State(doors): State<Doors>, request: Request, next: Next) -> Response {
-    let (parts, body) = request.into_parts();
+    let (mut parts, body) = request.into_parts();
+    // HTTP/2 has no such header, and everybody behind us looks for it.
+    if !parts.headers.contains_key(header::HOST)
+        && let Some(host) = parts.uri.authority().and_then(|host| HeaderValue::from_str(host.as_str()).ok())
+    {
+        parts.headers.insert(header::HOST, host);
+    }
     let place = match named(&parts.headers, &parts.uri) {
         Some(Ok(place)) => Some(place),
         Some(Err(shown)) => return unknown(&shown),
@@ -67,6 +73,10 @@ fn named(headers: &HeaderMap, uri: &Uri) -> Option<Result<Place, String>> {
         return Some(Ok(place));
     }
     let id = headers.get("e2b-sandbox-id")?.to_str().unwrap_or_default();
+    // Older SDKs name their last sandbox also when they ask the house itself, and show their key there.
+    if super::is_theirs(uri.path()) && headers.get("x-api-key").is_some_and(is_our_key) {
+        return None;
+    }
     let port = match headers.get("e2b-sandbox-port") {
         Some(port) => port.to_str().ok().and_then(|port| port.trim().parse().ok()).filter(|port| *port > 0),
         None => Some(ENVD),
@@ -221,6 +231,11 @@ mod tests {
         assert_eq!(asked(&both), place(8080));
         assert_eq!(asked(&[("host", "localhost"), ("e2b-sandbox-id", "../x")]), Some(Err("../x".into())));
         assert_eq!(asked(&[("host", "api.example.org")]), None);
+        let mut headers = HeaderMap::new();
+        headers.insert("e2b-sandbox-id", id.as_str().parse().unwrap());
+        headers.insert("x-api-key", format!("e2b_{}", "0".repeat(40)).parse().unwrap());
+        assert_eq!(named(&headers, &Uri::from_static("/sandboxes/x/connect")), None, "asked of the house");
+        assert!(named(&headers, &Uri::from_static("/files")).is_some());
         assert_eq!(asked(&[("host", "0-i1234567890123456789.localhost")]), None);
     }
 }

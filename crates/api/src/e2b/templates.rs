@@ -116,6 +116,8 @@ async fn list(State(doors): State<Doors>, Caller(grant): Caller, Query(ask): Que
         all.retain(|view| names::theirs(&view.name) > after.as_str());
     }
     all.sort_by(|a, b| names::theirs(&a.name).cmp(names::theirs(&b.name)));
+    // A provider may have one that is called as we call another.
+    all.dedup_by(|a, b| names::theirs(&a.name) == names::theirs(&b.name));
     let most = ask.limit.unwrap_or(1000).clamp(1, 1000);
     let next = (all.len() > most).then(|| names::theirs(&all[most - 1].name).to_owned());
     all.truncate(most);

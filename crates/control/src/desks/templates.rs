@@ -373,7 +373,13 @@ pub(crate) async fn forget(house: &House, post: &Post, name: &TemplateName) -> R
     } else if house.store.templates().find(name).await?.is_none() {
         return Err(Error::Conflict { why: format!("the template `{name}` belongs to the provider `{}`", post.name) });
     }
-    post.probe().await;
+    // Providers that share their templates say anew what they offer, too.
+    for other in house.providers.values() {
+        let had = other.fitness().is_some_and(|fitness| fitness.templates.contains(name));
+        if other.name == post.name || had {
+            other.probe().await;
+        }
+    }
     let name = name.clone();
     let forgotten = house.store.change(move |tx| {
         Box::pin(async move {

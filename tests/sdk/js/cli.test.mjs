@@ -1,0 +1,66 @@
+/** E2B's command line, unmodified. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { before, test } from 'node:test'
+
+const program = new URL('./node_modules/.bin/e2b', import.meta.url).pathname
+let home
+before(async () => {
+  home = await mkdtemp(join(tmpdir(), 'e2b-home-'))
+})
+
+/** Runs it; in a terminal of its own when it wants one. */
+function e2b(args, { input = '', cwd, terminal = false } = {}) {
+  return new Promise((resolve, reject) => {
+    const [command, rest] = terminal ? ['script', ['-qec', [program, ...args].join(' '), '/dev/null']] : [program, args]
+    const child = spawn(command, rest, { cwd, env: { ...process.env, HOME: home } })
+    let said = ''
+    child.stdout.on('data', (bytes) => {
+      said += bytes
+      // What is typed before the terminal is there would be lost.
+      if (terminal && input && /\$ $/.test(said)) {
+        child.stdin.write(input)
+        input = ''
+      }
+    })
+    child.stderr.on('data', (bytes) => (said += bytes))
+    child.on('error', reject)
+    child.on('close', (code) => resolve({ code, said }))
+    if (!terminal) child.stdin.end(input)
+  })
+}
+
+test('a sandbox is created, listed, used, watched and killed', async () => {
+  const created = await e2b(['sandbox', 'create', 'base', '--detach'])
+  const id = /\bi[a-z0-9]{19}\b/.exec(created.said)?.[0]
+  assert.ok(id, created.said)
+  const listed = await e2b(['sandbox', 'list', '--format', 'json'])
+  assert.ok(JSON.parse(listed.said).some((it) => it.sandboxId === id), listed.said)
+  assert.match((await e2b(['sandbox', 'exec', id, 'echo hello from inside'])).said, /hello from inside/)
+  assert.match((await e2b(['sandbox', 'metrics', id])).said, /CPU:.*Memory:.*Disk:/s)
+  assert.match((await e2b(['sandbox', 'logs', id])).said, /ready for the first time/)
+  assert.match((await e2b(['sandbox', 'info', id])).said, new RegExp(id))
+  assert.match((await e2b(['sandbox', 'pause', id])).said, /paused/)
+  assert.match((await e2b(['sandbox', 'resume', id])).said, /resumed/)
+  const typed = { terminal: true, input: 'echo from $((40 + 2))\nexit\n' }
+  assert.match((await e2b(['sandbox', 'connect', id], typed)).said, /from 42/)
+  assert.match((await e2b(['sandbox', 'kill', id])).said, /killed/)
+  const gone = await e2b(['sandbox', 'list', '--format', 'json'])
+  assert.ok(!gone.said.includes(id), gone.said)
+})
+
+test('a template is built, listed and deleted', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'e2b-template-'))
+  await writeFile(join(folder, 'e2b.Dockerfile'), 'FROM e2bdev/base\nCOPY a.txt /home/user/a.txt\nRUN echo built > /home/user/built\n')
+  await writeFile(join(folder, 'a.txt'), 'from the folder')
+  const name = `cli-${Date.now()}`
+  const made = await e2b(['template', 'create', name, '--dockerfile', 'e2b.Dockerfile'], { cwd: folder })
+  assert.equal(made.code, 0, made.said)
+  assert.match((await e2b(['template', 'list'])).said, new RegExp(name))
+  const deleted = await e2b(['template', 'delete', name, '--yes'])
+  assert.equal(deleted.code, 0, deleted.said)
+  assert.doesNotMatch((await e2b(['template', 'list'])).said, new RegExp(name))
+})

@@ -1238,7 +1238,10 @@ export interface paths {
                     /** @description Seconds to wait at most: 1 to 600, 60 when left out. */
                     timeout?: number;
                 };
-                header?: never;
+                header?: {
+                    /** @description Repeating the request with the same key makes one thing. */
+                    "Idempotency-Key"?: string | null;
+                };
                 path: {
                     id: components["schemas"]["SandboxId"];
                 };
@@ -1448,7 +1451,10 @@ export interface paths {
         post: {
             parameters: {
                 query?: never;
-                header?: never;
+                header?: {
+                    /** @description Repeating the request with the same key makes one thing. */
+                    "Idempotency-Key"?: string | null;
+                };
                 path: {
                     id: components["schemas"]["SandboxId"];
                 };
@@ -1814,7 +1820,10 @@ export interface paths {
         post: {
             parameters: {
                 query?: never;
-                header?: never;
+                header?: {
+                    /** @description Repeating the request with the same key makes one thing. */
+                    "Idempotency-Key"?: string | null;
+                };
                 path?: never;
                 cookie?: never;
             };
@@ -2664,6 +2673,7 @@ export interface components {
             idle_s?: number | null;
             limits?: components["schemas"]["NewLimits"] | null;
             network?: components["schemas"]["NewNetwork"] | null;
+            ports?: components["schemas"]["PortAccess"] | null;
         };
         /** @description Asks for a snapshot. */
         NewSnapshot: {
@@ -2971,6 +2981,8 @@ export interface components {
                  * @description When it counts as idle, if nothing happens until then.
                  */
                 idle_at?: string | null;
+                /** @description Who may call its ports by its own host name, when not only those with a key. */
+                ports?: components["schemas"]["PortAccess"];
                 paused?: components["schemas"]["PausedView"] | null;
                 ended?: components["schemas"]["EndedView"] | null;
                 /**
@@ -3071,6 +3083,11 @@ export interface components {
             /** @description The piece in base64, when it is not. */
             base64?: string | null;
         };
+        /**
+         * @description Who may call the ports of a sandbox by its own host name.
+         * @enum {string}
+         */
+        PortAccess: "keys" | "token" | "public";
         /** @description Why a request was not done. */
         Problem: {
             /** @description A stable name of this kind of problem, such as `/problems/not-found`. */
@@ -3216,6 +3233,8 @@ export interface components {
              * @description When it counts as idle, if nothing happens until then.
              */
             idle_at?: string | null;
+            /** @description Who may call its ports by its own host name, when not only those with a key. */
+            ports?: components["schemas"]["PortAccess"];
             paused?: components["schemas"]["PausedView"] | null;
             ended?: components["schemas"]["EndedView"] | null;
             /**

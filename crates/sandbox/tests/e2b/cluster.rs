@@ -42,6 +42,10 @@ pub(crate) struct Ledger {
     pub(crate) habits: Habits,
     /// What the next questions are answered instead, when their text begins like this.
     pub(crate) moods: VecDeque<(&'static str, Mood)>,
+    /// What was built, and with which steps.
+    pub(crate) builds: BTreeMap<String, Value>,
+    /// The files that were sent, by hash.
+    pub(crate) files: BTreeMap<String, Vec<u8>>,
     /// Names of questions, and what was made for them.
     named: BTreeMap<String, String>,
     drawn: u64,
@@ -88,6 +92,10 @@ impl Cluster {
             .route("/snapshots", get(snapshots))
             .route("/templates", get(templates))
             .route("/templates/{id}", delete(forget))
+            .route("/v3/templates", post(begin_build))
+            .route("/templates/{id}/files/{hash}", get(files).put(put_files))
+            .route("/v2/templates/{id}/builds/{build}", post(start_build))
+            .route("/templates/{id}/builds/{build}/status", get(build_status))
             .fallback(|| async { (StatusCode::NOT_FOUND, "404 page not found") })
             .layer(middleware::from_fn_with_state(Arc::clone(&shared), at_the_door))
             .with_state(Arc::clone(&shared));
@@ -181,6 +189,10 @@ async fn at_the_door(State(shared): House, request: Request, next: Next) -> Resp
         let place = ledger.moods.iter().position(|(asked, _)| question.starts_with(asked));
         place.and_then(|place| ledger.moods.remove(place))
     };
+    if question.starts_with("PUT ") {
+        assert_eq!(key, None, "the key is shown to nobody but the control plane");
+        return next.run(request).await;
+    }
     if key.as_deref() != Some(KEY) {
         return refuse(401, "Invalid API key");
     }
@@ -402,4 +414,71 @@ async fn forget(State(shared): House, Path(id): Path<String>) -> Response {
         Some(_) => StatusCode::NO_CONTENT.into_response(),
         None => refuse(404, "template not found"),
     }
+}
+
+async fn begin_build(State(shared): House, Json(asked): Json<Value>) -> Response {
+    let name = asked["name"].as_str().unwrap().to_owned();
+    shared.ledger().builds.insert(name.clone(), Value::Null);
+    let body = json!({
+        "templateID": name, "buildID": "build-1", "public": false, "names": [name], "tags": [], "aliases": [],
+    });
+    (StatusCode::ACCEPTED, Json(body)).into_response()
+}
+
+async fn files(State(shared): House, Path((id, hash)): Path<(String, String)>, headers: HeaderMap) -> Response {
+    let host = headers["host"].to_str().unwrap();
+    let present = shared.ledger().files.contains_key(&hash);
+    let url = format!("http://{host}/templates/{id}/files/{hash}");
+    (StatusCode::CREATED, Json(json!({"present": present, "url": url, "headers": {"x-part": "one"}}))).into_response()
+}
+
+async fn put_files(
+    State(shared): House,
+    Path((_, hash)): Path<(String, String)>,
+    headers: HeaderMap,
+    body: axum::body::Bytes,
+) -> Response {
+    assert_eq!(
+        (headers["x-part"].to_str().unwrap(), headers["content-length"].to_str().unwrap()),
+        ("one", body.len().to_string().as_str())
+    );
+    shared.ledger().files.insert(hash, body.to_vec());
+    StatusCode::OK.into_response()
+}
+
+async fn start_build(
+    State(shared): House,
+    Path((id, _)): Path<(String, String)>,
+    Json(asked): Json<Value>,
+) -> Response {
+    shared.ledger().builds.insert(id, asked);
+    StatusCode::ACCEPTED.into_response()
+}
+
+/// Says something at each of the first three looks, and is ready at the third. A step `RUN false` fails.
+async fn build_status(
+    State(shared): House,
+    Path((id, build)): Path<(String, String)>,
+    RawQuery(query): RawQuery,
+) -> Response {
+    let query = query.unwrap_or_default();
+    let offset: usize = query.split('&').find_map(|pair| pair.strip_prefix("logsOffset=")).unwrap().parse().unwrap();
+    let lines = ["one", "two", "three"];
+    let said: Vec<_> = lines
+        .iter()
+        .skip(offset)
+        .take(1)
+        .map(|line| json!({"message": line, "level": "info", "timestamp": "2026-11-15T18:23:40Z"}))
+        .collect();
+    let failed = shared.ledger().builds[&id]["steps"].to_string().contains("\"false\"");
+    let status = match (offset, failed) {
+        (0 | 1, _) => "building",
+        (_, true) => "error",
+        (_, false) => "ready",
+    };
+    let mut body = json!({"templateID": id, "buildID": build, "status": status, "logs": [], "logEntries": said});
+    if status == "error" {
+        body["reason"] = json!({"message": "command 'false' failed with exit code 1", "step": "1"});
+    }
+    Json(body).into_response()
 }

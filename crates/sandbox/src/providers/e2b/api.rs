@@ -1,10 +1,13 @@
 //! The control plane: asked over HTTP, with patience for what passes by itself.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use backon::{ExponentialBuilder, Retryable};
-use http::{HeaderMap, HeaderValue, Method, StatusCode, header::RETRY_AFTER};
-use reqwest::redirect::Policy;
+use http::{
+    HeaderMap, HeaderValue, Method, StatusCode,
+    header::{CONTENT_LENGTH, RETRY_AFTER},
+};
+use reqwest::{Url, redirect::Policy};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -15,6 +18,8 @@ use crate::ProviderError;
 const PATIENCE: Duration = Duration::from_secs(120);
 /// How long it may take to get through at all.
 const CONNECTS_WITHIN: Duration = Duration::from_secs(10);
+/// How long files may take on their way to a build.
+const UPLOADS_WITHIN: Duration = Duration::from_secs(3600);
 /// What passes by itself is asked again so often,
 const TRIES: usize = 3;
 /// and waited for so long at most. Whoever is told to wait longer goes away and comes back.
@@ -101,6 +106,30 @@ impl Api {
 
     pub(super) async fn post<B: Serialize + Sync>(&self, path: &str, body: &B) -> Result<Answer, Trouble> {
         self.ask(Method::POST, path, Some(body)).await
+    }
+
+    /// Sends a file to where the control plane said. It is nobody's business to see the key there.
+    pub(super) async fn put_file(
+        &self,
+        url: &str,
+        headers: &BTreeMap<String, String>,
+        file: &Path,
+    ) -> Result<(), Trouble> {
+        let Line { http, .. } = self.line.as_ref().ok_or(Trouble::NoKey)?;
+        let place = Url::parse(url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+        let place = place.ok_or_else(|| Trouble::Gibberish("an address for files that is none".into()))?;
+        let file = tokio::fs::File::open(file).await.map_err(|error| Trouble::Silence(error.to_string()))?;
+        let size = file.metadata().await.map_err(|error| Trouble::Silence(error.to_string()))?.len();
+        let mut request = http.put(place).timeout(UPLOADS_WITHIN).header(CONTENT_LENGTH, size);
+        for (name, value) in headers {
+            request = request.header(name, value);
+        }
+        let body = reqwest::Body::wrap_stream(tokio_util::io::ReaderStream::new(file));
+        let response = request.body(body).send().await.map_err(silence)?;
+        match response.status() {
+            status if status.is_success() => Ok(()),
+            status => Err(Trouble::Refused(Box::new(Refused::read(status, response.headers(), &[])))),
+        }
     }
 
     /// A list, all its pages together.

@@ -11,7 +11,16 @@ use std::{
 
 use async_trait::async_trait;
 use carrel_envd::{Dial, Line};
-use http::{HeaderMap, HeaderValue, header::HOST};
+use http::{
+    HeaderMap, HeaderValue, Request, Uri,
+    header::{HOST, PROXY_AUTHORIZATION},
+};
+use http_body_util::Empty;
+use hyper::client::conn::http1::handshake;
+use hyper_util::{
+    client::proxy::matcher::{Intercept, Matcher},
+    rt::TokioIo,
+};
 use reqwest::Url;
 use rustls::{ClientConfig, pki_types::ServerName};
 use rustls_platform_verifier::BuilderVerifierExt;
@@ -34,6 +43,8 @@ pub(super) struct Plane {
     /// One address for all of them, when somebody said so.
     one: Option<Origin>,
     domain: String,
+    /// The proxies between this machine and others (`HTTPS_PROXY`, `NO_PROXY` and the like).
+    proxies: Matcher,
 }
 
 /// The scheme, host and port of an address.
@@ -46,7 +57,24 @@ pub(super) struct Origin {
 
 impl Plane {
     pub(super) fn new(one: Option<&str>, domain: String) -> Result<Plane, ProviderError> {
-        Ok(Plane { one: one.map(Origin::parse).transpose()?, domain })
+        Ok(Plane { one: one.map(Origin::parse).transpose()?, domain, proxies: Matcher::from_env() })
+    }
+
+    /// Opens a line, through a proxy where one stands in the way.
+    async fn connect(&self, origin: &Origin) -> io::Result<Box<dyn Line>> {
+        let through = origin.uri().and_then(|uri| self.proxies.intercept(&uri));
+        let within = tokio::time::timeout(CONNECTS_WITHIN, async {
+            let line = match through {
+                Some(proxy) => tunnel(&proxy, origin).await?,
+                None => origin.call().await?,
+            };
+            if !origin.secure {
+                return Ok(line);
+            }
+            let name = ServerName::try_from(origin.bare_host().to_owned()).map_err(io::Error::other)?;
+            Ok(Box::new(tls()?.connect(name, line).await?) as Box<dyn Line>)
+        });
+        within.await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
     }
 
     /// Where a port of a sandbox is reached. `domain` is what the control plane said of this sandbox.
@@ -89,20 +117,45 @@ impl Origin {
         if self.port == usual { self.host.clone() } else { format!("{}:{}", self.host, self.port) }
     }
 
-    async fn connect(&self) -> io::Result<Box<dyn Line>> {
-        let within = tokio::time::timeout(CONNECTS_WITHIN, async {
-            // An address of version 6 stands in brackets in a URL, and in nothing else.
-            let host = self.host.trim_start_matches('[').trim_end_matches(']');
-            let stream = TcpStream::connect((host, self.port)).await?;
-            stream.set_nodelay(true)?;
-            if !self.secure {
-                return Ok(Box::new(stream) as Box<dyn Line>);
-            }
-            let name = ServerName::try_from(host.to_owned()).map_err(io::Error::other)?;
-            Ok(Box::new(tls()?.connect(name, stream).await?) as Box<dyn Line>)
-        });
-        within.await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
+    /// An address of version 6 stands in brackets in a URL, and in nothing else.
+    fn bare_host(&self) -> &str {
+        self.host.trim_start_matches('[').trim_end_matches(']')
     }
+
+    fn uri(&self) -> Option<Uri> {
+        let scheme = if self.secure { "https" } else { "http" };
+        format!("{scheme}://{}/", self.authority()).parse().ok()
+    }
+
+    async fn call(&self) -> io::Result<Box<dyn Line>> {
+        let stream = TcpStream::connect((self.bare_host(), self.port)).await?;
+        stream.set_nodelay(true)?;
+        Ok(Box::new(stream))
+    }
+}
+
+/// Has a proxy lead a line to a place.
+async fn tunnel(proxy: &Intercept, origin: &Origin) -> io::Result<Box<dyn Line>> {
+    let refused = |why: String| io::Error::other(format!("the proxy {} {why}", proxy.uri().host().unwrap_or("?")));
+    let (Some(host), Some("http")) = (proxy.uri().host(), proxy.uri().scheme_str()) else {
+        return Err(refused("is of a kind that is not understood here; write http://host:port".into()));
+    };
+    let stream = TcpStream::connect((host, proxy.uri().port_u16().unwrap_or(80))).await?;
+    stream.set_nodelay(true)?;
+    let (mut sender, connection) = handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
+    tokio::spawn(connection.with_upgrades());
+    let place = format!("{}:{}", origin.host, origin.port);
+    let mut request = Request::connect(&place).header(HOST, &place);
+    if let Some(login) = proxy.basic_auth() {
+        request = request.header(PROXY_AUTHORIZATION, login);
+    }
+    let request = request.body(Empty::<bytes::Bytes>::new()).map_err(io::Error::other)?;
+    let answer = sender.send_request(request).await.map_err(io::Error::other)?;
+    if !answer.status().is_success() {
+        return Err(refused(format!("answers {}", answer.status())));
+    }
+    let line = hyper::upgrade::on(answer).await.map_err(io::Error::other)?;
+    Ok(Box::new(TokioIo::new(line)))
 }
 
 /// Who is trusted: whom this machine trusts (`SSL_CERT_FILE` names others). Read at the first use.
@@ -157,7 +210,7 @@ impl Caller {
 #[async_trait]
 impl Dial for Caller {
     async fn dial(&self) -> io::Result<Box<dyn Line>> {
-        self.origin(ENVD).connect().await
+        self.plane.connect(&self.origin(ENVD)).await
     }
 
     fn headers(&self) -> HeaderMap {
@@ -167,12 +220,14 @@ impl Dial for Caller {
     async fn dial_port(&self, port: u16) -> Option<io::Result<Box<dyn Line>>> {
         let origin = self.origin(port);
         let marks = self.marks(port, &origin);
-        Some(async { clerk::employ(origin.connect().await?, marks).await }.await)
+        Some(async { clerk::employ(self.plane.connect(&origin).await?, marks).await }.await)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
     use super::*;
 
     fn id() -> E2bId {
@@ -197,6 +252,55 @@ mod tests {
             assert!(Origin::parse(bad).is_err(), "{bad}");
         }
         assert_eq!(Origin::parse("https://x/").unwrap().authority(), "x");
+    }
+
+    /// A proxy that asks for a name and a word, and then leads to where it was told.
+    async fn proxy() -> std::net::SocketAddr {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(async move {
+            while let Ok((mut near, _)) = listener.accept().await {
+                let mut head = Vec::new();
+                while !head.ends_with(b"\r\n\r\n") {
+                    head.push(near.read_u8().await.unwrap());
+                }
+                let head = String::from_utf8(head).unwrap();
+                // me:hunter2
+                if !head.contains("proxy-authorization: Basic bWU6aHVudGVyMg==\r\n") {
+                    near.write_all(b"HTTP/1.1 407 Who\r\ncontent-length: 0\r\n\r\n").await.unwrap();
+                    continue;
+                }
+                let place = head.strip_prefix("CONNECT ").unwrap().split(' ').next().unwrap().to_owned();
+                let mut far = TcpStream::connect(place).await.unwrap();
+                near.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await.unwrap();
+                let _ = tokio::io::copy_bidirectional(&mut near, &mut far).await;
+            }
+        });
+        address
+    }
+
+    #[tokio::test]
+    async fn a_proxy_in_the_way_is_gone_through() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let origin = Origin::parse(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
+        let proxy = proxy().await;
+        let mut plane = Plane::new(None, "e2b.app".into()).unwrap();
+        plane.proxies = Matcher::builder().all(format!("http://me:hunter2@{proxy}")).build();
+        let mut line = plane.connect(&origin).await.unwrap();
+        let (mut far, _) = listener.accept().await.unwrap();
+        line.write_all(b"hi").await.unwrap();
+        let mut heard = [0; 2];
+        far.read_exact(&mut heard).await.unwrap();
+        assert_eq!(&heard, b"hi");
+        // The proxy serves one after the other.
+        drop((line, far));
+
+        plane.proxies = Matcher::builder().all(format!("http://{proxy}")).build();
+        let refused = plane.connect(&origin).await.err().unwrap().to_string();
+        assert!(refused.contains("407"), "{refused}");
+        plane.proxies = Matcher::builder().all(format!("http://{proxy}")).no("127.0.0.1").build();
+        plane.connect(&origin).await.unwrap();
+        listener.accept().await.unwrap();
     }
 
     #[test]

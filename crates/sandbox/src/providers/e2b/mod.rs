@@ -9,6 +9,7 @@
 //! Absent on purpose: the gateway. A sandbox at E2B reaches no socket of ours, so its network is what its policy allows.
 
 mod api;
+mod build;
 mod clerk;
 mod desk;
 mod lease;

@@ -20,7 +20,7 @@ use crate::{
 /// What E2B offers is asked for so often at most.
 const GOOD_FOR: Duration = Duration::from_secs(60);
 /// What everybody has at E2B, whether or not a list names it.
-const ALWAYS: [&str; 2] = ["base", "code-interpreter-v1"];
+pub(super) const ALWAYS: [&str; 2] = ["base", "code-interpreter-v1"];
 
 /// What E2B offered when it was last asked.
 pub(super) struct Offer {
@@ -72,7 +72,7 @@ impl Inner {
 }
 
 /// A cluster may have no such thing at all.
-fn where_there_are_any<T>(listed: Result<Vec<T>, Trouble>) -> Result<Vec<T>, Trouble> {
+pub(super) fn where_there_are_any<T>(listed: Result<Vec<T>, Trouble>) -> Result<Vec<T>, Trouble> {
     match listed {
         Err(trouble) if matches!(trouble.status(), Some(404 | 405 | 501)) => Ok(Vec::new()),
         listed => listed,
@@ -108,24 +108,33 @@ impl Templating for E2b {
         Ok(self.inner.snapshots().await?.into_iter().map(shown).collect())
     }
 
-    async fn make(&self, name: &TemplateName, _: &Source, _: &Progress) -> Result<Template, ProviderError> {
-        let why = format!("E2B templates are built with E2B's own tools; build `{name}` there and use its name here");
-        Err(ProviderError::Unfit { why })
+    async fn make(&self, name: &TemplateName, source: &Source, progress: &Progress) -> Result<Template, ProviderError> {
+        self.inner.build(name, source, progress).await
     }
 
-    /// Snapshots of this house only: the team's own templates are not ours to remove.
+    /// Forgets a snapshot of this house, or a template of the team. What everybody has is not ours to remove.
     async fn forget(&self, name: &TemplateName) -> Result<(), ProviderError> {
-        if !name.as_str().starts_with(SNAPSHOT) {
-            return Err(ProviderError::Unfit { why: format!("the template `{name}` belongs to the team at E2B") });
-        }
         let inner = &self.inner;
-        let Some(snapshot) = inner.find_snapshot(name).await? else { return Ok(()) };
-        let path = format!("/templates/{}", percent(&snapshot.id));
+        if ALWAYS.contains(&name.as_str()) || inner.renamed.contains_key(name) {
+            return Err(ProviderError::Unfit { why: format!("the template `{name}` is E2B's own") });
+        }
+        let told = match name.as_str().starts_with(SNAPSHOT) {
+            true => match inner.find_snapshot(name).await? {
+                Some(snapshot) => snapshot.id,
+                None => return Ok(()),
+            },
+            false => name.to_string(),
+        };
+        let path = format!("/templates/{}", percent(&told));
         let asked = inner.api.ask(Method::DELETE, &path, None::<&()>).await;
         inner.forget_offer().await;
         match asked {
             // Somebody was quicker, or the cluster cannot do it at all.
-            Err(trouble) if trouble.is_missing() && inner.find_snapshot(name).await?.is_some() => {
+            Err(trouble)
+                if trouble.is_missing()
+                    && name.as_str().starts_with(SNAPSHOT)
+                    && inner.find_snapshot(name).await?.is_some() =>
+            {
                 Err(ProviderError::Unfit { why: format!("{} forgets no templates", inner.api.place()) })
             }
             Err(trouble) if !trouble.is_missing() => Err(inner.explain(trouble)),

@@ -149,6 +149,43 @@ pub(super) struct Snapshot {
     pub(super) names: Vec<String>,
 }
 
+/// A build that was asked for.
+#[derive(Deserialize)]
+pub(super) struct BuildBegun {
+    #[serde(rename = "templateID")]
+    pub(super) template: String,
+    #[serde(rename = "buildID")]
+    pub(super) build: String,
+}
+
+/// Where the files of a build go, if they are not there already.
+#[derive(Deserialize)]
+pub(super) struct FilesLink {
+    #[serde(default)]
+    pub(super) present: bool,
+    #[serde(default)]
+    pub(super) url: Option<String>,
+    #[serde(default)]
+    pub(super) headers: Option<BTreeMap<String, String>>,
+}
+
+/// How far a build is.
+#[derive(Deserialize)]
+pub(super) struct BuildStatus {
+    pub(super) status: String,
+    #[serde(rename = "logEntries", default)]
+    pub(super) entries: Vec<Said>,
+    #[serde(default)]
+    pub(super) reason: Option<Said>,
+}
+
+/// A line of a build.
+#[derive(Deserialize)]
+pub(super) struct Said {
+    #[serde(default)]
+    pub(super) message: String,
+}
+
 /// Why not.
 #[derive(Deserialize)]
 pub(super) struct Refusal {

@@ -22,7 +22,7 @@ use utoipa_swagger_ui::SwaggerUi;
 use crate::{
     board,
     door::{self, Limiter, Problem},
-    health, v1,
+    git, health, v1,
 };
 
 /// How the doors behave.
@@ -101,6 +101,7 @@ pub fn router(control: Control, options: Options) -> Router {
     Router::new()
         .route("/", get(|| async { Redirect::temporary("/app/") }))
         .merge(api)
+        .merge(git::routes())
         .merge(pages)
         .fallback(door::unknown_route)
         .method_not_allowed_fallback(door::wrong_method)

@@ -6,6 +6,7 @@
 mod board;
 mod door;
 mod entrance;
+mod git;
 mod health;
 mod house;
 mod v1;

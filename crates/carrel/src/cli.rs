@@ -54,6 +54,9 @@ enum Verb {
     /// What sandboxes start from
     #[command(subcommand)]
     Template(client::template::Verb),
+    /// Repositories to work on
+    #[command(subcommand)]
+    Repo(client::repo::Verb),
     /// Keys
     #[command(subcommand)]
     Key(client::key::Verb),
@@ -128,6 +131,7 @@ impl Cli {
             Verb::Config(args) => show_config(&data()?, &args, common.json),
             Verb::Sandbox(verb) => verb.run(&client()?).await,
             Verb::Template(verb) => verb.run(&client()?).await,
+            Verb::Repo(verb) => verb.run(&client()?).await,
             Verb::Key(verb) => verb.run(&client()?, &data()?).await,
             Verb::Events(args) => args.run(&client()?).await,
             Verb::Audit(args) => args.run(&client()?).await,

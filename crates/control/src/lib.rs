@@ -8,6 +8,7 @@ mod error;
 mod house;
 mod inside;
 mod keeper;
+mod library;
 mod paging;
 mod registry;
 mod secret;
@@ -17,16 +18,19 @@ mod sturdy;
 mod sweep;
 
 pub use carrel_envd::{Content, Line};
+pub use carrel_git::gateway::{Service as GitService, Upload, Version as GitVersion};
 pub use carrel_store::{Chunk, Stream};
 pub use desks::{
     audit::{AuditDesk, AuditQuery},
     events::{EventFilter, EventsDesk, Heard, Listener},
     execs::{Attached, ExecsDesk, Running},
     files::{FilesDesk, Found},
+    gateway::{GatewayDesk, Visitor},
     keys::{KeysDesk, Link, Visit},
     logs::{LogReader, LogsDesk},
     ports::{PortLine, PortsDesk},
     providers::ProvidersDesk,
+    repos::ReposDesk,
     sandboxes::{Created, SandboxQuery, SandboxesDesk, Waited},
     templates::{ContentKind, TemplatesDesk},
 };

@@ -14,6 +14,7 @@ mod idempotency;
 mod journal;
 mod keys;
 mod open;
+mod repos;
 mod room;
 mod sandboxes;
 mod sql;
@@ -29,6 +30,7 @@ pub use idempotency::Seen;
 pub use journal::{Follower, Journal, News};
 pub use keys::{Keys, SignInKind};
 pub use open::{Database, Options};
+pub use repos::{Pushes, Repos};
 pub use sandboxes::{Filter, Lease, Leased, Sandboxes};
 pub use tail::Written;
 pub use templates::Templates;
@@ -144,6 +146,16 @@ impl Store {
     /// The templates.
     pub fn templates(&self) -> Templates<'_> {
         Templates { store: self }
+    }
+
+    /// The repositories.
+    pub fn repos(&self) -> Repos<'_> {
+        Repos { store: self }
+    }
+
+    /// What was pushed.
+    pub fn pushes(&self) -> Pushes<'_> {
+        Pushes { store: self }
     }
 
     pub(crate) fn sql(&self) -> &sql::Sql {

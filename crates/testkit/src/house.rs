@@ -123,6 +123,8 @@ impl House {
             retention: setup.retention,
             steps_at_once: setup.steps_at_once,
             transcript_cap: setup.transcript_cap,
+            library: folder.path().join("library"),
+            github_token: None,
             scratch: folder.path().join("scratch"),
         };
         let provider = (setup.around)(Arc::clone(&fake));

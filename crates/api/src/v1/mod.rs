@@ -8,6 +8,7 @@ mod keys;
 mod logs;
 pub(crate) mod ports;
 mod providers;
+mod repos;
 mod sandboxes;
 mod sign_in;
 mod templates;
@@ -26,6 +27,7 @@ pub(crate) fn routes() -> OpenApiRouter<Doors> {
         .merge(ports::routes())
         .merge(logs::routes())
         .merge(templates::routes())
+        .merge(repos::routes())
         .merge(events::routes())
         .merge(providers::routes())
         .merge(keys::routes())

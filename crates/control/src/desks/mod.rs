@@ -5,10 +5,12 @@ pub(crate) mod copies;
 pub(crate) mod events;
 pub(crate) mod execs;
 pub(crate) mod files;
+pub(crate) mod gateway;
 pub(crate) mod keys;
 pub(crate) mod logs;
 pub(crate) mod ports;
 pub(crate) mod providers;
+pub(crate) mod repos;
 pub(crate) mod sandboxes;
 pub(crate) mod templates;
 

@@ -6,6 +6,7 @@ mod ask;
 mod entry;
 mod exec;
 mod problem;
+mod repo;
 mod template;
 mod view;
 
@@ -17,6 +18,7 @@ pub use exec::{
     Activity, Command, ExecSignal, ExecSize, ExecView, Executed, FileEntry, FileKind, LogLine, NewExec, StatsView,
 };
 pub use problem::{FieldProblem, Problem};
+pub use repo::{NewRepo, PushView, RepoChange, RepoView};
 pub use template::{From, NewTemplate, TemplateView};
 pub use view::{
     Actor, AuditView, Bearer, BreakerState, BreakerView, EndedView, KeyView, Minted, Page, PausedView, ProviderView,

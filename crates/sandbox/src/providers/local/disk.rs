@@ -181,10 +181,12 @@ fn make_image(image: &Path, size: u64) -> io::Result<()> {
     }
     let draft = tempfile::Builder::new().prefix(DRAFT).tempfile_in(folder)?;
     draft.as_file().set_len(size)?;
-    run(Command::new("mkfs.btrfs").args(["--quiet", "--metadata", "single", "--"]).arg(draft.path())).map_err(|error| {
-        let missing = error.kind() == io::ErrorKind::NotFound;
-        if missing { io::Error::other("mkfs.btrfs is missing (apt-get install btrfs-progs)") } else { error }
-    })?;
+    run(Command::new("mkfs.btrfs").args(["--quiet", "--metadata", "single", "--"]).arg(draft.path())).map_err(
+        |error| {
+            let missing = error.kind() == io::ErrorKind::NotFound;
+            if missing { io::Error::other("mkfs.btrfs is missing (apt-get install btrfs-progs)") } else { error }
+        },
+    )?;
     draft.persist(image)?;
     Ok(())
 }

@@ -66,7 +66,12 @@ impl Mirrors {
     pub fn open(git: Git, folder: &Path) -> Result<Mirrors, GitError> {
         fs::create_dir_all(folder).map_err(GitError::io("make the folder of mirrors"))?;
         let folder = folder.canonicalize().map_err(GitError::io("find the folder of mirrors"))?;
-        Ok(Mirrors(Arc::new(Collection { git, folder, open: Mutex::default(), opening: tokio::sync::Mutex::default() })))
+        Ok(Mirrors(Arc::new(Collection {
+            git,
+            folder,
+            open: Mutex::default(),
+            opening: tokio::sync::Mutex::default(),
+        })))
     }
 
     /// The mirror of a repo, made empty when there is none.

@@ -52,6 +52,8 @@ fn settings(folder: &Path) -> Outcome<Settings> {
         retention: Retention::default(),
         steps_at_once: 64,
         transcript_cap: Settings::TRANSCRIPT_CAP,
+        library: folder.join("library"),
+        github_token: None,
         scratch: folder.join("scratch"),
         keychain: carrel_vault::Keychain::new(vec![carrel_vault::MasterKey::draw()]).expect("there is a key"),
     })

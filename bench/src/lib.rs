@@ -10,6 +10,7 @@ mod control;
 mod desk;
 mod events;
 mod get;
+mod git;
 mod house;
 mod http;
 mod peer;
@@ -53,6 +54,12 @@ enum Part {
     Pause,
     /// Copies of a sandbox with ten thousand files against `cp -a`.
     Fork,
+    /// A ready working tree of a large repository against `git clone` and `git worktree add`.
+    Clone,
+    /// A push through the gateway against `git http-backend`.
+    Push,
+    /// Who conflicts with whom, among two hundred tasks.
+    Forecast,
     /// `POST /api/v1/sandboxes?wait=ready` at the fake provider against one durable insert.
     Control,
     /// A thousand readers of the events against a bare broadcast.
@@ -77,6 +84,9 @@ const ALL: &[Part] = &[
     Part::Files,
     Part::Pause,
     Part::Fork,
+    Part::Clone,
+    Part::Push,
+    Part::Forecast,
     Part::Control,
     Part::Events,
     Part::Get,
@@ -113,6 +123,9 @@ async fn measure(parts: &[Part], args: &Args) -> Outcome<()> {
             Part::Files => desk::files::measure(quick, args.file_mb.unwrap_or(if quick { 64 } else { 1000 })).await?,
             Part::Pause => desk::pause::measure(quick).await?,
             Part::Fork => desk::fork::measure(quick).await?,
+            Part::Clone => git::clone::measure(quick).await?,
+            Part::Push => git::push::measure(quick).await?,
+            Part::Forecast => git::forecast::measure(quick).await?,
             Part::Control => control::measure(quick).await?,
             Part::Events => events::measure(quick).await?,
             Part::Get => get::measure(quick).await?,

@@ -7,6 +7,7 @@ mod board;
 mod door;
 mod e2b;
 mod entrance;
+mod git;
 mod health;
 mod house;
 mod v1;

@@ -54,6 +54,9 @@ enum Verb {
     /// What sandboxes start from
     #[command(subcommand)]
     Template(client::template::Verb),
+    /// Repositories to work on
+    #[command(subcommand)]
+    Repo(client::repo::Verb),
     /// Keys
     #[command(subcommand)]
     Key(client::key::Verb),
@@ -142,6 +145,7 @@ impl Cli {
             Verb::Config(args) => show_config(&data()?, &args, common.json),
             Verb::Sandbox(verb) => verb.run(&client()?).await,
             Verb::Template(verb) => verb.run(&client()?).await,
+            Verb::Repo(verb) => verb.run(&client()?).await,
             Verb::Key(verb) => verb.run(&client()?, &data()?).await,
             Verb::Tls(verb) => verb.run(&data()?, common.json),
             Verb::Secret(verb) => verb.run(&client()?).await,

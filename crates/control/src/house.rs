@@ -15,11 +15,12 @@ use tokio::sync::{broadcast, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    AuditDesk, Error, EventsDesk, ExecsDesk, FilesDesk, KeysDesk, LogsDesk, PortsDesk, ProvidersDesk, SandboxesDesk,
-    SecretsDesk, Settings, TemplatesDesk,
-    desks::{keys::Doorman, secrets, templates},
+    AuditDesk, Error, EventsDesk, ExecsDesk, FilesDesk, GatewayDesk, KeysDesk, LogsDesk, PortsDesk, ProvidersDesk,
+    ReposDesk, SandboxesDesk, SecretsDesk, Settings, TemplatesDesk,
+    desks::{keys::Doorman, repos, secrets, templates},
     inside::{activity::Activities, follower, lines::Lines, live::Lives, scribe::Scribe},
     keeper::Keeper,
+    library::Library,
     registry::{Post, Registry},
     shelf::Shelf,
     sweep,
@@ -41,6 +42,8 @@ pub(crate) struct House {
     pub(crate) keeper: Keeper,
     pub(crate) shelf: Shelf,
     pub(crate) doorman: Doorman,
+    /// The repositories.
+    pub(crate) library: Library,
     /// The lines to what runs inside.
     pub(crate) lines: Lines,
     /// What goes on inside.
@@ -88,6 +91,7 @@ impl Control {
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
         let house = Arc::new(House {
             keeper: Keeper::new(&settings, tasks.clone(), stop.clone()),
+            library: Library::open(&settings.library, settings.github_token.clone()).await,
             lines: Lines::default(),
             activities: Activities::default(),
             lives: Lives::default(),
@@ -111,6 +115,7 @@ impl Control {
         secrets::take_up_former_keys(&house).await?;
         house.go_on("keeper", crate::keeper::walk, &house.tasks, &house.stop);
         house.go_on("sweep", sweep::walk, &house.tasks, &house.stop);
+        house.go_on("repos", repos::walk, &house.tasks, &house.stop);
         house.go_on("heartbeat", crate::keeper::heartbeat, &house.pulses, &house.pulse);
         Ok(Control { house })
     }
@@ -178,6 +183,16 @@ impl Control {
     /// The secrets desk.
     pub fn secrets(&self) -> SecretsDesk<'_> {
         SecretsDesk { house: &self.house }
+    }
+
+    /// The repos desk.
+    pub fn repos(&self) -> ReposDesk<'_> {
+        ReposDesk { house: &self.house }
+    }
+
+    /// The gateway desk.
+    pub fn gateway(&self) -> GatewayDesk<'_> {
+        GatewayDesk { house: &self.house }
     }
 
     /// Whether the house can work, for whoever watches over it. Takes no grant: it tells nothing of anybody's work.
@@ -274,6 +289,7 @@ impl House {
             Subject::Key(id) => Some(id.to_string()),
             Subject::Template(name) => Some(name.to_string()),
             Subject::Secret(name) => Some(name.to_string()),
+            Subject::Repo(name) => Some(name.to_string()),
         };
         let line = AuditLine::by(grant, action.word(), name, Outcome::Denied, self.store.now());
         self.store.write_audit(&line.with_detail(denied.to_string())).await?;

@@ -9,6 +9,7 @@ mod error;
 mod house;
 mod inside;
 mod keeper;
+mod library;
 mod paging;
 mod registry;
 mod secret;
@@ -18,6 +19,7 @@ mod sturdy;
 mod sweep;
 
 pub use carrel_envd::{Content, Line, wire::Operation};
+pub use carrel_git::gateway::{Service as GitService, Upload, Version as GitVersion};
 pub use carrel_store::{Chunk, Stream};
 pub use credentials::ForgeKeys;
 pub use desks::{
@@ -26,10 +28,12 @@ pub use desks::{
     events::{EventFilter, EventsDesk, Heard, Listener},
     execs::{Attached, ExecsDesk, Running},
     files::{FilesDesk, Found},
+    gateway::{GatewayDesk, Visitor},
     keys::{KeysDesk, Link, Visit},
     logs::{LogReader, LogsDesk},
     ports::{PortLine, PortsDesk},
     providers::ProvidersDesk,
+    repos::ReposDesk,
     sandboxes::{Created, SandboxQuery, SandboxesDesk, Waited},
     secrets::SecretsDesk,
     steps::{BuildStep, FilesHash, Steps},

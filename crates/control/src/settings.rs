@@ -21,6 +21,10 @@ pub struct Settings {
     pub steps_at_once: usize,
     /// How many bytes of an exec's output are kept.
     pub transcript_cap: u64,
+    /// Where repositories are kept.
+    pub library: PathBuf,
+    /// What opens repositories at GitHub.
+    pub github_token: Option<secrecy::SecretString>,
     /// Where what was uploaded for a template lies while it is made. Emptied at the opening.
     pub scratch: PathBuf,
     /// Opens the secrets of the house.

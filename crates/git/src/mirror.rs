@@ -38,6 +38,8 @@ struct Collection {
     git: Git,
     folder: PathBuf,
     open: Mutex<HashMap<RepoName, Mirror>>,
+    /// One is opened at a time: two who make the same one would stand in each other's way.
+    opening: tokio::sync::Mutex<()>,
 }
 
 /// The mirror of one repo. Cloning it is cheap.
@@ -64,7 +66,12 @@ impl Mirrors {
     pub fn open(git: Git, folder: &Path) -> Result<Mirrors, GitError> {
         fs::create_dir_all(folder).map_err(GitError::io("make the folder of mirrors"))?;
         let folder = folder.canonicalize().map_err(GitError::io("find the folder of mirrors"))?;
-        Ok(Mirrors(Arc::new(Collection { git, folder, open: Mutex::default() })))
+        Ok(Mirrors(Arc::new(Collection {
+            git,
+            folder,
+            open: Mutex::default(),
+            opening: tokio::sync::Mutex::default(),
+        })))
     }
 
     /// The mirror of a repo, made empty when there is none.
@@ -72,9 +79,13 @@ impl Mirrors {
         if let Some(mirror) = self.open_ones().get(name) {
             return Ok(mirror.clone());
         }
+        let _alone = self.0.opening.lock().await;
+        if let Some(mirror) = self.open_ones().get(name) {
+            return Ok(mirror.clone());
+        }
         let mirror = Mirror::open(&self.0.git, name, &self.0.folder.join(name.as_str())).await?;
-        // Whoever was faster has the one that counts: there is one flight for all.
-        Ok(self.open_ones().entry(name.clone()).or_insert(mirror).clone())
+        self.open_ones().insert(name.clone(), mirror.clone());
+        Ok(mirror)
     }
 
     /// Removes the mirror of a repo, and is content to find none.

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::{AgentId, KeyId, SandboxId, SecretName, TemplateName, sandbox::Sandbox};
+use crate::{AgentId, KeyId, RepoName, SandboxId, SecretName, TemplateName, sandbox::Sandbox};
 
 /// What a bearer may do, once its key was believed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,6 +84,18 @@ pub enum Action {
     TemplateMake,
     /// Forget a template.
     TemplateRemove,
+    /// Look at repositories and fetch from them.
+    RepoRead,
+    /// Add a repository.
+    RepoAdd,
+    /// Change what is wanted of one.
+    RepoChange,
+    /// Bring one up to date.
+    RepoSync,
+    /// Push to one.
+    RepoPush,
+    /// Remove one.
+    RepoRemove,
     /// Look at the providers.
     ProviderRead,
     /// Follow the journal; what is not covered is left out.
@@ -126,6 +138,8 @@ pub enum Subject<'a> {
     Template(&'a TemplateName),
     /// A secret.
     Secret(&'a SecretName),
+    /// A repository.
+    Repo(&'a RepoName),
 }
 
 /// A grant that does not cover what was asked.
@@ -147,8 +161,9 @@ impl Grant {
             Authority::Member => match action {
                 SandboxCreate | SandboxRead | SandboxPause | SandboxResume | SandboxTimeout | SandboxDestroy
                 | SandboxExec | SandboxFilesRead | SandboxFilesWrite | SandboxTerminal | SandboxPort | SandboxStats
-                | SandboxSnapshot | SandboxFork | TemplateRead | TemplateMake | TemplateRemove | ProviderRead
-                | EventsFollow | SignInLink | SecretRead => true,
+                | SandboxSnapshot | SandboxFork | TemplateRead | TemplateMake | TemplateRemove | RepoRead | RepoAdd
+                | RepoChange | RepoSync | RepoPush | RepoRemove | ProviderRead | EventsFollow | SignInLink
+                | SecretRead => true,
                 KeyCreate | KeyRead | KeyRotate | KeyRevoke | SecretSet | SecretRemove | AuditRead => false,
             },
             Authority::Agent(me) => match (action, subject) {
@@ -159,7 +174,7 @@ impl Grant {
                     Subject::Sandbox { agent, .. },
                 ) => agent == Some(me),
                 (SandboxRead, Subject::House) => true,
-                (ProviderRead | TemplateRead | EventsFollow | SignInLink, _) => true,
+                (ProviderRead | TemplateRead | RepoRead | RepoSync | EventsFollow | SignInLink, _) => true,
                 _ => false,
             },
             Authority::Sandbox(me) => match (action, subject) {
@@ -259,6 +274,12 @@ impl Action {
             Action::TemplateRead => "template.read",
             Action::TemplateMake => "template.make",
             Action::TemplateRemove => "template.remove",
+            Action::RepoRead => "repo.read",
+            Action::RepoAdd => "repo.add",
+            Action::RepoChange => "repo.change",
+            Action::RepoSync => "repo.sync",
+            Action::RepoPush => "repo.push",
+            Action::RepoRemove => "repo.remove",
             Action::ProviderRead => "provider.read",
             Action::EventsFollow => "events.follow",
             Action::KeyCreate => "key.create",
@@ -292,6 +313,12 @@ impl Action {
             Action::TemplateRead => "look at",
             Action::TemplateMake => "make",
             Action::TemplateRemove => "remove",
+            Action::RepoRead => "look at",
+            Action::RepoAdd => "add",
+            Action::RepoChange => "change",
+            Action::RepoSync => "bring up to date",
+            Action::RepoPush => "push to",
+            Action::RepoRemove => "remove",
             Action::ProviderRead => "look at the providers",
             Action::EventsFollow => "follow the events",
             Action::KeyCreate => "create keys",
@@ -335,6 +362,7 @@ impl fmt::Display for Subject<'_> {
             Subject::Key(id) => write!(f, " {id}"),
             Subject::Template(name) => write!(f, " the template {name}"),
             Subject::Secret(name) => write!(f, " the secret {name}"),
+            Subject::Repo(name) => write!(f, " the repo {name}"),
         }
     }
 }

@@ -14,11 +14,14 @@ pub mod key;
 pub mod number;
 pub mod public;
 pub mod push;
+pub mod repo;
 pub mod sandbox;
 pub mod secret;
 pub mod template;
 
 pub use git::{Branch, CommitId, RefName, RepoName, RepoSource};
 pub use grant::{Action, Authority, Denied, Grant, Role, Subject};
-pub use ids::{AgentId, ExecId, KeyId, Malformed, NodeId, ProviderName, SandboxId, SecretName, TaskId, TemplateName};
+pub use ids::{
+    AgentId, ExecId, KeyId, Malformed, NodeId, ProviderName, PushId, SandboxId, SecretName, TaskId, TemplateName,
+};
 pub use jiff::Timestamp;

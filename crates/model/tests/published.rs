@@ -44,6 +44,7 @@ fn plain_spec() -> Spec {
         isolation: Isolation::None,
         agent_id: None,
         task_id: None,
+        repo: None,
         env: Default::default(),
         metadata: Default::default(),
         lifetime: Lifetime::new(3600).unwrap(),

@@ -110,6 +110,7 @@ pub async fn usual_spec(provider: &dyn Provider) -> Spec {
         isolation: fitness.isolation.first().copied().unwrap_or(Isolation::None),
         agent_id: None,
         task_id: None,
+        repo: None,
         env: Default::default(),
         metadata: Default::default(),
         lifetime: Lifetime::new(60).expect("in range"),

@@ -14,6 +14,7 @@ mod idempotency;
 mod journal;
 mod keys;
 mod open;
+mod repos;
 mod room;
 mod sandboxes;
 mod secrets;
@@ -30,6 +31,7 @@ pub use idempotency::Seen;
 pub use journal::{Follower, Journal, News};
 pub use keys::{Keys, SignInKind};
 pub use open::{Database, Options};
+pub use repos::{Pushes, Repos};
 pub use sandboxes::{Filter, Lease, Leased, Sandboxes};
 pub use secrets::{SealedValue, Secrets};
 pub use tail::Written;
@@ -157,6 +159,16 @@ impl Store {
     /// The secrets.
     pub fn secrets(&self) -> Secrets<'_> {
         Secrets { store: self }
+    }
+
+    /// The repositories.
+    pub fn repos(&self) -> Repos<'_> {
+        Repos { store: self }
+    }
+
+    /// What was pushed.
+    pub fn pushes(&self) -> Pushes<'_> {
+        Pushes { store: self }
     }
 
     pub(crate) fn sql(&self) -> &sql::Sql {

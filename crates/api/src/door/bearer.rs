@@ -12,6 +12,7 @@ use axum::{
     http::{HeaderMap, HeaderValue, Method, header, request::Parts},
 };
 use axum_extra::extract::CookieJar;
+use base64::Engine;
 use carrel_model::{Grant, KeyId, key::KeySecret};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter, clock::Clock};
 
@@ -130,13 +131,25 @@ fn shown_key(headers: &HeaderMap) -> Option<Result<KeySecret, ()>> {
         Some(value) => {
             let text = value.to_str().unwrap_or_default();
             match text.split_once(' ') {
-                Some((scheme, key)) if scheme.eq_ignore_ascii_case("bearer") => key.trim(),
-                _ => "",
+                Some((scheme, key)) if scheme.eq_ignore_ascii_case("bearer") => key.trim().to_owned(),
+                Some((scheme, pair)) if scheme.eq_ignore_ascii_case("basic") => of_pair(pair.trim()),
+                _ => String::new(),
             }
         }
-        None => headers.get("x-api-key")?.to_str().unwrap_or_default(),
+        None => headers.get("x-api-key")?.to_str().unwrap_or_default().to_owned(),
     };
-    Some(KeySecret::parse(shown).map_err(drop))
+    Some(KeySecret::parse(&shown).map_err(drop))
+}
+
+/// The key in a user and password, as git and others show it: the password, or the user where that is empty.
+fn of_pair(encoded: &str) -> String {
+    let plain = base64::prelude::BASE64_STANDARD.decode(encoded).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    let plain = plain.unwrap_or_default();
+    match plain.split_once(':') {
+        Some((user, "")) => user.to_owned(),
+        Some((_, password)) => password.to_owned(),
+        None => String::new(),
+    }
 }
 
 /// The cookie of a browser that shows no key beside it.

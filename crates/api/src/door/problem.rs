@@ -81,6 +81,25 @@ impl Problem {
         (self.body.status, format!("{}{hint}", self.body.detail), self.retry_after)
     }
 
+    /// A fault of ours that was told elsewhere.
+    pub(crate) fn internal() -> Self {
+        Problem::broken()
+    }
+
+    /// In plain words, for programs that show them to a person as they are.
+    pub(crate) fn spoken(self) -> Response {
+        let words = match &self.body.hint {
+            Some(hint) => format!("{}\n{hint}\n", self.body.detail),
+            None => format!("{}\n", self.body.detail),
+        };
+        let mut response = self.into_response();
+        *response.body_mut() = words.into();
+        let plain = HeaderValue::from_static("text/plain; charset=utf-8");
+        response.headers_mut().insert(header::CONTENT_TYPE, plain);
+        response.headers_mut().remove(header::CONTENT_LENGTH);
+        response
+    }
+
     fn broken() -> Self {
         Problem::new(500, "internal", "Internal error", "something in the house is broken; the log says more")
     }

@@ -8,6 +8,7 @@ mod keys;
 mod logs;
 mod ports;
 mod providers;
+mod repos;
 mod sandboxes;
 mod secrets;
 mod sign_in;
@@ -27,6 +28,7 @@ pub(crate) fn routes() -> OpenApiRouter<Doors> {
         .merge(ports::routes())
         .merge(logs::routes())
         .merge(templates::routes())
+        .merge(repos::routes())
         .merge(events::routes())
         .merge(providers::routes())
         .merge(keys::routes())

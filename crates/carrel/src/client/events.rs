@@ -107,6 +107,18 @@ fn print(entry: &Entry) {
             let note = template.note.as_deref().map(|note| format!("  {note}")).unwrap_or_default();
             ("template", format!("{}  {state}{note}", template.name))
         }
+        Happening::Repo { repo } => {
+            let state = if repo.removed { "removed" } else { repo.phase.word() };
+            let note = repo.note.as_deref().map(|note| format!("  {note}")).unwrap_or_default();
+            let head = repo.head.as_ref().map(|head| format!("  {}", head.short())).unwrap_or_default();
+            ("repo", format!("{}  {state}{head}{note}", repo.name))
+        }
+        Happening::Push { push } => {
+            let verdict =
+                push.refusal.as_deref().map_or_else(|| "accepted".to_owned(), |why| format!("refused: {why}"));
+            let refs: Vec<_> = push.refs.iter().map(|pushed| pushed.name.as_str()).collect();
+            ("push", format!("{}  {}  {verdict}", push.repo, refs.join(" ")))
+        }
     };
     say::line(format_args!("{}  {}  {kind:<8}  {}", entry.cursor.0, entry.at, say::printable(&what)));
 }

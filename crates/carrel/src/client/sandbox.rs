@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use carrel_model::{
-    AgentId, ProviderName, TaskId, TemplateName,
+    AgentId, ProviderName, RepoName, TaskId, TemplateName,
     number::Cpus,
     public::{
         Happening, NewLimits, NewNetwork, NewPause, NewSandbox, NewTimeout, SandboxDetail, SandboxPage, SandboxView,
@@ -125,6 +125,9 @@ pub(crate) struct Create {
     /// The task it belongs to
     #[arg(long, value_parser = |text: &str| text.parse::<i64>().map_err(|e| e.to_string()).and_then(|n| TaskId::try_from(n).map_err(|e| e.to_string())))]
     task: Option<TaskId>,
+    /// The repository that it works on
+    #[arg(long, value_name = "NAME")]
+    repo: Option<RepoName>,
     /// A variable of its environment
     #[arg(long = "env", value_name = "NAME=VALUE")]
     env: Vec<String>,
@@ -342,6 +345,7 @@ impl Create {
             isolation: self.isolation,
             agent_id: self.agent.clone(),
             task_id: self.task,
+            repo: self.repo.clone(),
             env: (!env.is_empty()).then_some(env),
             metadata: (!metadata.is_empty()).then(|| Metadata::try_from(metadata).map_err(usage)).transpose()?,
             timeout_s: self.timeout,
@@ -456,6 +460,7 @@ fn show(client: &Client, sandbox: &SandboxView) -> Result<(), Failure> {
     );
     field("agent", sandbox.agent_id.as_ref().map(ToString::to_string).unwrap_or_default());
     field("task", sandbox.task_id.map(|id| id.to_string()).unwrap_or_default());
+    field("repo", sandbox.repo.as_ref().map(ToString::to_string).unwrap_or_default());
     let limits = &sandbox.limits;
     field(
         "limits",

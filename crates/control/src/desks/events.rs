@@ -160,6 +160,11 @@ impl Listener {
             Happening::Template { template } => {
                 (self.grant.covers(Action::TemplateRead, Subject::Template(&template.name)), None, None)
             }
+            Happening::Repo { repo } => (self.grant.covers(Action::RepoRead, Subject::Repo(&repo.name)), None, None),
+            Happening::Push { push } => {
+                let covered = self.grant.covers(Action::RepoRead, Subject::Repo(&push.repo));
+                (covered, push.sandbox_id.as_ref(), push.task_id)
+            }
         };
         covered.is_ok()
             && self.filter.sandbox.as_ref().is_none_or(|wanted| sandbox == Some(wanted))

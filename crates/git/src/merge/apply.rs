@@ -1,7 +1,7 @@
 //! A branch is put onto its base: merged, squashed or rebased, in the mirror, without a working tree. The base itself
 //! moves last, forward only.
 
-use carrel_model::{Branch, CommitId};
+use carrel_model::{Branch, CommitId, repo::MergeStyle};
 
 use super::ladder::{Attempt, Ladder, Outcome, RungRecord};
 use crate::{
@@ -10,33 +10,6 @@ use crate::{
     merge::Regenerate,
     refs::Move,
 };
-
-/// How a branch is put onto its base.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum MergeStyle {
-    /// A commit with two parents.
-    Merge,
-    /// One commit with everything.
-    Squash,
-    /// Each commit again, on top of the base.
-    Rebase,
-}
-
-impl MergeStyle {
-    /// The word used in JSON, SQL and on the screen.
-    pub fn word(self) -> &'static str {
-        match self {
-            MergeStyle::Merge => "merge",
-            MergeStyle::Squash => "squash",
-            MergeStyle::Rebase => "rebase",
-        }
-    }
-
-    /// The style that a word names.
-    pub fn from_word(word: &str) -> Option<MergeStyle> {
-        [MergeStyle::Merge, MergeStyle::Squash, MergeStyle::Rebase].into_iter().find(|style| style.word() == word)
-    }
-}
 
 /// A branch that is offered to its base.
 #[derive(Debug, Clone)]

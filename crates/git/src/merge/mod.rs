@@ -8,8 +8,10 @@ mod mergiraf;
 mod rerere;
 mod tree;
 
+pub use carrel_model::repo::MergeStyle;
+
 pub use self::{
-    apply::{Integrated, MergeStyle, Offer},
+    apply::{Integrated, Offer},
     forecast::{Clash, Forecaster, Head, PathSet, Whom},
     ladder::{Attempt, Ladder, Outcome, Rung, RungRecord},
     lock_files::{LockRule, Regenerate, lock_rule},

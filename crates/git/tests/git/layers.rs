@@ -12,6 +12,7 @@ fn is_root() -> bool {
 }
 
 /// Says loudly that a test did not run.
+#[allow(clippy::print_stderr, reason = "whoever reads the tests must see it")]
 fn needs_root(what: &str) -> bool {
     if !is_root() {
         eprintln!("NOT TESTED without root: {what}");

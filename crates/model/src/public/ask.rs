@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use super::FieldProblem;
 use crate::{
-    AgentId, ProviderName, Role, SandboxId, TaskId, TemplateName,
+    AgentId, ProviderName, RepoName, Role, SandboxId, TaskId, TemplateName,
     number::{Cpus, Whole},
     sandbox::{
         AtEnd, Depth, DiskMb, EnvName, EnvValue, HostRule, Isolation, Lifetime, Limits, MOST_ALLOWED, MOST_ENV,
@@ -37,6 +37,9 @@ pub struct NewSandbox {
     /// The task it belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_id: Option<TaskId>,
+    /// The repository that it works on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repo: Option<RepoName>,
     /// Environment of everything that runs inside: at most 256 variables.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<BTreeMap<String, String>>)]
@@ -268,6 +271,7 @@ impl NewSandbox {
             isolation: self.isolation.unwrap_or(isolation),
             agent_id: self.agent_id,
             task_id: self.task_id,
+            repo: self.repo,
             env,
             metadata: self.metadata.unwrap_or_default(),
             lifetime: self.timeout_s.unwrap_or(defaults.lifetime),

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{KeyView, ProviderView, SandboxView, TemplateView};
+use super::{KeyView, ProviderView, PushView, RepoView, SandboxView, TemplateView};
 
 /// A place in the journal. Entries have the cursors 1, 2, 3, … without a gap, in the order of their commits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, ToSchema)]
@@ -49,6 +49,16 @@ pub enum Happening {
         /// As it now is.
         template: TemplateView,
     },
+    /// A repository changed.
+    Repo {
+        /// As it now is.
+        repo: Box<RepoView>,
+    },
+    /// Somebody pushed.
+    Push {
+        /// What, and the verdict on it.
+        push: PushView,
+    },
 }
 
 /// The kinds of entries.
@@ -63,6 +73,10 @@ pub enum Kind {
     Provider,
     /// Templates.
     Template,
+    /// Repositories.
+    Repo,
+    /// Pushes.
+    Push,
 }
 
 /// Told to a reader whose cursor the journal cannot continue from: read the lists again, then follow from `head`.
@@ -89,13 +103,15 @@ impl Happening {
             Happening::Key { .. } => Kind::Key,
             Happening::Provider { .. } => Kind::Provider,
             Happening::Template { .. } => Kind::Template,
+            Happening::Repo { .. } => Kind::Repo,
+            Happening::Push { .. } => Kind::Push,
         }
     }
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 4] = [Kind::Sandbox, Kind::Key, Kind::Provider, Kind::Template];
+    pub const ALL: [Kind; 6] = [Kind::Sandbox, Kind::Key, Kind::Provider, Kind::Template, Kind::Repo, Kind::Push];
 
     /// The word used in JSON, SQL and as the SSE event.
     pub fn word(self) -> &'static str {
@@ -104,6 +120,8 @@ impl Kind {
             Kind::Key => "key",
             Kind::Provider => "provider",
             Kind::Template => "template",
+            Kind::Repo => "repo",
+            Kind::Push => "push",
         }
     }
 }

@@ -6,6 +6,7 @@ mod ask;
 mod entry;
 mod exec;
 mod problem;
+mod repo;
 mod secret;
 mod template;
 mod view;
@@ -18,6 +19,7 @@ pub use exec::{
     Activity, Command, ExecSignal, ExecSize, ExecView, Executed, FileEntry, FileKind, LogLine, NewExec, StatsView,
 };
 pub use problem::{FieldProblem, Problem};
+pub use repo::{NewRepo, PushView, RepoChange, RepoView};
 pub use secret::{NewSecret, SecretText, SecretView};
 pub use template::{From, NewTemplate, TemplateView};
 pub use view::{

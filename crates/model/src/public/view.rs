@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use super::Cursor;
 use crate::{
-    AgentId, Grant, KeyId, ProviderName, Role, SandboxId, TaskId, TemplateName,
+    AgentId, Grant, KeyId, ProviderName, RepoName, Role, SandboxId, TaskId, TemplateName,
     audit::{AuditLine, Outcome},
     breaker::{Breaker, State},
     key::Key,
@@ -38,6 +38,9 @@ pub struct SandboxView {
     pub agent_id: Option<AgentId>,
     /// The task it belongs to.
     pub task_id: Option<TaskId>,
+    /// The repository that it works on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repo: Option<RepoName>,
     /// The names of its environment variables. Their values are never shown.
     pub env_names: Vec<String>,
     /// What the user wrote on it.
@@ -158,6 +161,7 @@ impl From<&Sandbox> for SandboxView {
             isolation: spec.isolation,
             agent_id: spec.agent_id.clone(),
             task_id: spec.task_id,
+            repo: spec.repo.clone(),
             env_names: spec.env.keys().map(|name| name.as_str().to_owned()).collect(),
             metadata: spec.metadata.entries().clone(),
             limits: spec.limits,

@@ -180,6 +180,7 @@ mod tests {
             isolation: Isolation::None,
             agent_id: None,
             task_id: None,
+            repo: None,
             env: Default::default(),
             metadata: Default::default(),
             lifetime: Lifetime::new(60).unwrap(),

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::{
-    AgentId, Malformed, ProviderName, TaskId, TemplateName,
+    AgentId, Malformed, ProviderName, RepoName, TaskId, TemplateName,
     number::{Cpus, Whole},
 };
 
@@ -23,6 +23,9 @@ pub struct Spec {
     pub agent_id: Option<AgentId>,
     /// The task it belongs to.
     pub task_id: Option<TaskId>,
+    /// The repository that it works on: what its grant may fetch from, and its task may push to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repo: Option<RepoName>,
     /// Environment of everything that runs inside. May hold secrets of the user: never shown, never journalled.
     pub env: BTreeMap<EnvName, EnvValue>,
     /// What the user wrote on it.

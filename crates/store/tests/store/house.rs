@@ -247,6 +247,7 @@ pub(crate) fn a_spec() -> Spec {
         isolation: Isolation::None,
         agent_id: None,
         task_id: None,
+        repo: None,
         env: Default::default(),
         metadata: Default::default(),
         lifetime: Lifetime::new(3600).unwrap(),

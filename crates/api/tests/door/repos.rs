@@ -1,0 +1,232 @@
+//! Repositories and git itself, through the door: a real git client, a real house.
+
+use std::{path::PathBuf, process::Output};
+
+use carrel_testkit::{House, on_both_databases};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::{denials, refused};
+
+/// A person's working tree.
+#[derive(Clone)]
+struct Work {
+    folder: PathBuf,
+}
+
+impl Work {
+    fn new(house: &House, name: &str) -> Work {
+        let work = Work { folder: house.folder().join(name) };
+        std::fs::create_dir_all(&work.folder).unwrap();
+        work
+    }
+
+    async fn try_git(&self, args: &[&str]) -> Output {
+        let mut command = tokio::process::Command::new("git");
+        command.current_dir(&self.folder).env_clear().env("PATH", std::env::var_os("PATH").unwrap());
+        for (name, value) in [
+            ("HOME", "/nonexistent"),
+            ("GIT_CONFIG_NOSYSTEM", "1"),
+            ("GIT_TERMINAL_PROMPT", "0"),
+            ("GIT_AUTHOR_NAME", "Ada"),
+            ("GIT_AUTHOR_EMAIL", "ada@example.org"),
+            ("GIT_COMMITTER_NAME", "Ada"),
+            ("GIT_COMMITTER_EMAIL", "ada@example.org"),
+        ] {
+            command.env(name, value);
+        }
+        command.args(args).output().await.unwrap()
+    }
+
+    async fn git(&self, args: &[&str]) -> String {
+        let output = self.try_git(args).await;
+        assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+    }
+
+    async fn refused(&self, args: &[&str]) -> String {
+        let output = self.try_git(args).await;
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success(), "git {args:?} was not refused: {said}");
+        said
+    }
+
+    async fn commit(&self, file: &str, content: &str) -> String {
+        std::fs::write(self.folder.join(file), content).unwrap();
+        self.git(&["add", "--all"]).await;
+        self.git(&["commit", "-q", "-m", &format!("feat: {file}")]).await;
+        self.git(&["rev-parse", "HEAD"]).await
+    }
+}
+
+/// An upstream on this machine with one commit.
+async fn upstream(house: &House) -> (Work, String) {
+    let work = Work::new(house, "upstream");
+    work.git(&["init", "-q", "-b", "main"]).await;
+    let head = work.commit("README.md", "hello\n").await;
+    (work, head)
+}
+
+/// The address of a repository with a key as its password. Only a test writes one like this.
+fn address(house: &House, secret: &str, repo: &str) -> String {
+    format!("{}/git/{repo}.git", house.url.replace("http://", &format!("http://x:{secret}@")))
+}
+
+async fn add(house: &House, body: Value) -> Value {
+    let (status, repo) = house.ask(house.request(Method::POST, "/api/v1/repos").json(&body)).await;
+    assert_eq!(status.as_u16(), 201, "{repo}");
+    repo
+}
+
+async fn sync(house: &House, name: &str) -> Value {
+    let (status, repo) = house.ask(house.request(Method::POST, &format!("/api/v1/repos/{name}/sync"))).await;
+    assert_eq!(status.as_u16(), 200, "{repo}");
+    repo
+}
+
+on_both_databases! {
+    async fn a_repo_is_added_fetched_changed_and_removed(database: TestDatabase) {
+        let house = House::open(&database).await;
+        let (work, head) = upstream(&house).await;
+        let mut events = house.events("?kind=repo").await;
+        let source = work.folder.to_str().unwrap();
+        let added = add(&house, json!({"source": source, "name": "app", "merge": "rebase"})).await;
+        assert_eq!((&added["phase"], &added["merge"]), (&json!("cloning"), &json!("rebase")));
+        loop {
+            let entry = serde_json::to_value(events.entry().await).unwrap();
+            if entry["repo"]["phase"] == "ready" {
+                assert_eq!((&entry["repo"]["head"], &entry["repo"]["default_branch"]), (&json!(head), &json!("main")));
+                break;
+            }
+        }
+        // The same one again is the same one; another of that name is not.
+        add(&house, json!({"source": source, "name": "app"})).await;
+        refused(409, house.request(Method::POST, "/api/v1/repos").json(&json!({"new": true, "name": "app"}))).await;
+
+        let next = work.commit("more", "x").await;
+        assert_eq!(sync(&house, "app").await["head"], json!(next));
+        let change = json!({"check_command": "make test", "deny_paths": [".github/**"], "branch_format": "agents/{id}"});
+        let (status, changed) = house.ask(house.request(Method::PATCH, "/api/v1/repos/app").json(&change)).await;
+        assert_eq!((status.as_u16(), &changed["check_command"], &changed["merge"]), (200, &json!("make test"), &json!("rebase")));
+        for bad in [
+            json!({"branch_format": "no id"}), json!({"branch_format": "x..{id}"}), json!({"deny_paths": ["a["]}), json!({"forge": "svn"}),
+            json!({"merge": "octopus"}), json!({"default_branch": "--evil"}), json!({"largest_file_mb": 0}), json!({"colour": "red"}),
+        ] {
+            refused(422, house.request(Method::PATCH, "/api/v1/repos/app").json(&bad)).await;
+        }
+        let (_, list) = house.ask(house.request(Method::GET, "/api/v1/repos")).await;
+        assert_eq!(list["items"][0]["name"], "app");
+        assert_eq!(house.request(Method::DELETE, "/api/v1/repos/app").send().await.unwrap().status(), 204);
+        refused(404, house.request(Method::GET, "/api/v1/repos/app")).await;
+        assert!(!house.folder().join("library/mirrors/app").exists());
+        house.close().await;
+        database.drop().await;
+    }
+
+    async fn what_cannot_be_a_repo_is_refused_with_a_sentence(database: TestDatabase) {
+        let house = House::open(&database).await;
+        for bad in [
+            json!({}), json!({"new": true}), json!({"source": "ext::sh -c evil", "name": "x"}), json!({"source": "https://u:p@example.org/x"}),
+            json!({"source": "http://example.org/x"}), json!({"source": "--upload-pack=evil"}), json!({"source": "/a", "new": true}),
+            json!({"source": "/tmp/x\n", "name": "x"}), json!({"new": true, "name": "../up"}), json!({"new": true, "name": "a.git"}),
+        ] {
+            refused(422, house.request(Method::POST, "/api/v1/repos").json(&bad)).await;
+        }
+        let nowhere = house.folder().join("nowhere");
+        add(&house, json!({"source": nowhere.to_str().unwrap()})).await;
+        refused(404, house.request(Method::POST, "/api/v1/repos/nowhere/sync")).await;
+        let (_, repo) = house.ask(house.request(Method::GET, "/api/v1/repos/nowhere")).await;
+        assert_eq!(repo["phase"], "failed");
+        assert!(repo["note"].as_str().unwrap().starts_with("It could not be brought up to date"), "{repo}");
+        house.close().await;
+        database.drop().await;
+    }
+
+    async fn people_clone_and_push_with_a_key_as_password_or_bearer(database: TestDatabase) {
+        let house = House::open(&database).await;
+        let created = add(&house, json!({"new": true, "name": "own"})).await;
+        assert_eq!((&created["phase"], &created["source"]), (&json!("ready"), &Value::Null));
+        let (work, head) = upstream(&house).await;
+        work.git(&["push", "-q", &address(&house, &house.key, "own"), "main"]).await;
+        let (_, repo) = house.ask(house.request(Method::GET, "/api/v1/repos/own")).await;
+        assert_eq!((&repo["head"], &repo["default_branch"]), (&json!(head), &json!("main")));
+
+        let bearer = format!("http.extraHeader=Authorization: Bearer {}", house.key);
+        let plain = format!("{}/git/own.git", house.url);
+        work.git(&["-c", &bearer, "clone", "-q", &plain, "../clone"]).await;
+        let clone = Work::new(&house, "clone");
+        assert_eq!(clone.git(&["rev-parse", "HEAD"]).await, head);
+        let said = clone.refused(&["fetch", &plain]).await;
+        assert!(said.contains("could not read Username"), "git is asked for a password: {said}");
+        clone.refused(&["fetch", &address(&house, "crl_0000000000000000000000000000000000000000", "own")]).await;
+        clone.refused(&["fetch", &address(&house, &house.key, "none")]).await;
+
+        let (_, pushes) = house.ask(house.request(Method::GET, "/api/v1/repos/own/pushes")).await;
+        assert_eq!(pushes["items"].as_array().unwrap().len(), 1);
+        let push = &pushes["items"][0];
+        assert_eq!((&push["accepted"], &push["refs"][0]["name"], &push["refs"][0]["new"]), (&json!(true), &json!("refs/heads/main"), &json!(head)));
+        house.close().await;
+        database.drop().await;
+    }
+
+    async fn a_sandbox_pushes_to_its_tasks_branch_and_the_verdict_is_told(database: TestDatabase) {
+        let house = House::open(&database).await;
+        let (work, head) = upstream(&house).await;
+        add(&house, json!({"source": work.folder.to_str().unwrap(), "name": "app"})).await;
+        add(&house, json!({"new": true, "name": "other"})).await;
+        sync(&house, "app").await;
+        let body = json!({"repo": "app", "task_id": 42});
+        let (_, sandbox) = house.ask(house.request(Method::POST, "/api/v1/sandboxes?wait=ready").json(&body)).await;
+        assert_eq!((&sandbox["phase"], &sandbox["repo"]), (&json!("ready"), &json!("app")));
+        let (_, grant) = house.mint(json!({"name": "inside", "role": "sandbox", "sandbox_id": sandbox["id"]})).await;
+        let mut events = house.events("?kind=push").await;
+
+        let own = address(&house, &grant, "app");
+        work.git(&["clone", "-q", &own, "../desk"]).await;
+        let desk = Work::new(&house, "desk");
+        let commit = desk.commit("done", "done").await;
+        let said = desk.refused(&["push", "origin", "HEAD:main"]).await;
+        assert!(said.contains("remote: This sandbox works on task 42 and may push only to its branch `task-42`."), "{said}");
+        desk.git(&["push", "-q", "origin", "HEAD:task-42"]).await;
+        let refusal = serde_json::to_value(events.entry().await).unwrap();
+        assert_eq!((&refusal["push"]["accepted"], &refusal["push"]["task_id"]), (&json!(false), &json!(42)));
+        let accepted = serde_json::to_value(events.entry().await).unwrap();
+        assert_eq!((&accepted["push"]["accepted"], &accepted["push"]["sandbox_id"]), (&json!(true), &sandbox["id"]));
+        assert_eq!(accepted["push"]["refs"][0]["new"], json!(commit));
+        assert_eq!(denials(&house).await[0].action, "repo.push");
+
+        // Another repository is not its own, and nothing of the API is.
+        desk.refused(&["fetch", &address(&house, &grant, "other")]).await;
+        desk.refused(&["push", &address(&house, &grant, "other"), "HEAD:task-42"]).await;
+        refused(403, house.request_as(&grant, Method::GET, "/api/v1/repos/app")).await;
+        refused(403, house.request_as(&grant, Method::POST, "/api/v1/repos/app/sync")).await;
+        // When the sandbox is gone, so is its way in.
+        let place = format!("/api/v1/sandboxes/{}?wait=gone", sandbox["id"].as_str().unwrap());
+        assert_eq!(house.request(Method::DELETE, &place).send().await.unwrap().status(), 204);
+        desk.refused(&["fetch", "origin"]).await;
+
+        // The upstream was left as it was, and what follows it cannot be pushed to by people either.
+        assert_eq!(work.git(&["rev-parse", "main"]).await, head);
+        let said = desk.refused(&["push", &address(&house, &house.key, "app"), "HEAD:main"]).await;
+        assert!(said.contains("this branch is the upstream's"), "{said}");
+        house.close().await;
+        database.drop().await;
+    }
+
+    async fn only_an_admin_adds_a_path_of_the_server_and_an_agent_adds_nothing(database: TestDatabase) {
+        let house = House::open(&database).await;
+        let (work, _) = upstream(&house).await;
+        let (_, member) = house.mint(json!({"name": "m", "role": "member"})).await;
+        let (_, agent) = house.mint(json!({"name": "a", "role": "agent", "agent_id": "scout"})).await;
+        let body = json!({"source": work.folder.to_str().unwrap(), "name": "app"});
+        refused(422, house.request_as(&member, Method::POST, "/api/v1/repos").json(&body)).await;
+        refused(403, house.request_as(&agent, Method::POST, "/api/v1/repos").json(&json!({"new": true, "name": "mine"}))).await;
+        add(&house, json!({"new": true, "name": "own"})).await;
+        let (status, _) = house.ask(house.request_as(&agent, Method::GET, "/api/v1/repos/own")).await;
+        assert_eq!(status.as_u16(), 200);
+        let said = work.refused(&["push", &address(&house, &agent, "own"), "main"]).await;
+        assert!(said.contains("may not push to the repo own"), "git shows why: {said}");
+        house.close().await;
+        database.drop().await;
+    }
+}

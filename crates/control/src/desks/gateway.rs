@@ -1,0 +1,184 @@
+//! The gateway desk: git's way in and out of the house, for sandboxes and people.
+
+use std::sync::Arc;
+
+use carrel_git::{
+    Mirror,
+    gateway::{Service, Upload, Version, View},
+};
+use carrel_model::{
+    Action, Authority, Branch, Grant, PushId, RepoName, SandboxId, Subject, TaskId,
+    audit::{AuditLine, Outcome},
+    push::Pusher,
+    repo::{Push, PushedRef, Repo},
+};
+use tokio::io::AsyncRead;
+
+use super::repos::{bring_up_to_date, find};
+use crate::{Error, house::House, library};
+
+/// Lets fetches and pushes pass.
+pub struct GatewayDesk<'h> {
+    pub(crate) house: &'h Arc<House>,
+}
+
+/// Somebody who may fetch from one repository, or push to it.
+pub struct Visitor {
+    house: Arc<House>,
+    grant: Grant,
+    repo: Repo,
+    mirror: Mirror,
+    place: Place,
+}
+
+/// From where somebody comes.
+enum Place {
+    Outside,
+    /// A sandbox, with its task.
+    Sandbox(SandboxId, Option<TaskId>),
+}
+
+impl GatewayDesk<'_> {
+    /// Lets somebody in to fetch, or to push. A sandbox comes to the repository that it works on and to no other.
+    pub async fn enter(&self, grant: &Grant, name: &RepoName, service: Service) -> Result<Visitor, Error> {
+        let action = match service {
+            Service::UploadPack => Action::RepoRead,
+            Service::ReceivePack => Action::RepoPush,
+        };
+        let place = match &grant.authority {
+            Authority::Sandbox(id) => match self.house.store.sandboxes().find(id).await? {
+                Some(sandbox) if sandbox.spec.repo.as_ref() == Some(name) && !sandbox.phase.is_over() => {
+                    Place::Sandbox(id.clone(), sandbox.spec.task_id)
+                }
+                // Not its own: the grant itself covers no repository, and says so.
+                _ => {
+                    self.house.admit(grant, action, Subject::Repo(name)).await?;
+                    Place::Outside
+                }
+            },
+            _ => {
+                self.house.admit(grant, action, Subject::Repo(name)).await?;
+                Place::Outside
+            }
+        };
+        let repo = find(self.house, name).await?;
+        if service == Service::ReceivePack && matches!(place, Place::Sandbox(_, None)) {
+            return Err(Error::Conflict {
+                why: "this sandbox belongs to no task, so it has no branch to push to".into(),
+            });
+        }
+        let mirror = self.house.library.mirror(name).await?;
+        // A node that has never seen this repository fetches it first.
+        if !repo.is_hosted() && mirror.default_branch().await?.is_none_or(|_| repo.synced_at.is_none()) {
+            bring_up_to_date(self.house, name).await?;
+        }
+        Ok(Visitor { house: Arc::clone(self.house), grant: grant.clone(), repo, mirror, place })
+    }
+}
+
+impl Visitor {
+    /// What is shown first.
+    pub async fn advertise(&self, service: Service, version: Version) -> Result<Vec<u8>, Error> {
+        Ok(self.mirror.advertise(service, version, self.view()).await?)
+    }
+
+    /// Answers a fetch.
+    pub fn upload(&self, version: Version, question: impl AsyncRead + Unpin + Send + 'static) -> Result<Upload, Error> {
+        Ok(self.mirror.upload(version, self.view(), question)?)
+    }
+
+    /// Receives a push, and gives the answer to it. What was accepted is safe on disk and written down by then.
+    pub async fn receive(&self, stream: &mut (impl AsyncRead + Unpin + Send)) -> Result<Vec<u8>, Error> {
+        let rules = library::content_rules(&self.repo.rules)?;
+        let limits = library::push_limits(&self.repo.rules);
+        let received = self.mirror.receive(stream, &self.pusher(), &limits, &rules).await?;
+        if received.asked.is_empty() {
+            return Ok(received.answer);
+        }
+        let pushed = |command: &carrel_model::push::RefCommand| PushedRef {
+            name: command.name.clone(),
+            old: command.old.clone(),
+            new: command.new.clone(),
+            moved: received.accepted.iter().any(|step| step.name == command.name),
+        };
+        let (sandbox_id, task_id) = match &self.place {
+            Place::Outside => (None, None),
+            Place::Sandbox(id, task) => (Some(id.clone()), *task),
+        };
+        let branch_of = |name: &carrel_model::RefName| name.branch().and_then(|branch| branch.task());
+        let push = Push {
+            id: new_push_id(),
+            repo: self.repo.name.clone(),
+            task_id: task_id.or_else(|| received.asked.iter().find_map(|command| branch_of(&command.name))),
+            sandbox_id,
+            key: self.grant.key.clone(),
+            refs: received.asked.iter().map(pushed).collect(),
+            refusal: received.refusal.clone(),
+            at: self.house.store.now(),
+        };
+        self.record(push).await?;
+        if !received.accepted.is_empty() {
+            self.follow_up().await?;
+        }
+        Ok(received.answer)
+    }
+
+    async fn record(&self, push: Push) -> Result<(), Error> {
+        let grant = self.grant.clone();
+        let recorded = self.house.store.change(move |tx| {
+            Box::pin(async move {
+                tx.insert_push(&push).await?;
+                let outcome = if push.refusal.is_none() { Outcome::Done } else { Outcome::Denied };
+                let subject = Some(push.repo.to_string());
+                let line = AuditLine::by(&grant, Action::RepoPush.word(), subject, outcome, tx.now());
+                let line = match push.refusal {
+                    Some(why) => line.with_detail(why.chars().take(500).collect::<String>()),
+                    None => line,
+                };
+                tx.audit(&line).await?;
+                Ok::<_, Error>(())
+            })
+        });
+        recorded.await
+    }
+
+    /// What a push changes beyond its refs: where the default branch is, and how many packs there are.
+    async fn follow_up(&self) -> Result<(), Error> {
+        if self.repo.is_hosted() {
+            bring_up_to_date(&self.house, &self.repo.name).await?;
+        }
+        let mirror = self.mirror.clone();
+        self.house.tasks().spawn(async move {
+            if let Err(error) = mirror.tend().await {
+                tracing::warn!(error = &error as &dyn std::error::Error, "a mirror was not tended");
+            }
+        });
+        Ok(())
+    }
+
+    fn view(&self) -> View {
+        match &self.place {
+            Place::Outside => View::default(),
+            Place::Sandbox(_, task) => View { task: *task },
+        }
+    }
+
+    fn pusher(&self) -> Pusher {
+        match &self.place {
+            Place::Sandbox(_, Some(task)) => Pusher::Task { task: *task, branch: self.branch_of(*task) },
+            _ => Pusher::Person { hosted: self.repo.is_hosted(), default_branch: self.repo.default_branch.clone() },
+        }
+    }
+
+    /// The branch of a task, as this repository names them.
+    fn branch_of(&self, task: TaskId) -> Branch {
+        let named = self.repo.rules.branch_format.as_ref().map(|format| format.replace("{id}", &task.to_string()));
+        named.and_then(|name| name.parse().ok()).unwrap_or_else(|| Branch::of_task(task))
+    }
+}
+
+fn new_push_id() -> PushId {
+    let mut bytes = [0; 8];
+    getrandom::fill(&mut bytes).expect("the kernel has randomness");
+    PushId::from_random(bytes)
+}

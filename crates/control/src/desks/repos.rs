@@ -1,0 +1,273 @@
+//! The repos desk: what Carrel works on.
+
+use std::{sync::Arc, time::Duration};
+
+use carrel_git::GitError;
+use carrel_model::{
+    Action, Authority, Branch, Grant, RepoName, Subject,
+    audit::{AuditLine, Outcome},
+    git::Locator,
+    public::{NewRepo, Page, PushView, RepoChange, RepoView},
+    repo::{Repo, RepoPhase, RepoRules},
+};
+
+use crate::{Error, Paging, house::House, library};
+
+/// Adds, shows, changes and removes repositories.
+pub struct ReposDesk<'h> {
+    pub(crate) house: &'h Arc<House>,
+}
+
+/// How often upstreams are looked at without being asked.
+const LOOK_AGAIN: Duration = Duration::from_secs(60);
+/// A look that found nothing new is written down so often.
+const TOUCHED_EVERY: jiff::SignedDuration = jiff::SignedDuration::from_mins(10);
+/// Where pull requests can be.
+const FORGES: [&str; 3] = ["embedded", "github", "gitea"];
+
+impl ReposDesk<'_> {
+    /// All repositories, by name.
+    pub async fn list(&self, grant: &Grant) -> Result<Vec<RepoView>, Error> {
+        self.house.admit(grant, Action::RepoRead, Subject::House).await?;
+        Ok(self.house.store.repos().list().await?.iter().map(RepoView::from).collect())
+    }
+
+    /// Shows one.
+    pub async fn get(&self, grant: &Grant, name: &RepoName) -> Result<RepoView, Error> {
+        self.house.admit(grant, Action::RepoRead, Subject::Repo(name)).await?;
+        Ok(RepoView::from(&find(self.house, name).await?))
+    }
+
+    /// Adds a repository. Its mirror is fetched whether or not the caller stays. The same one twice is one; the flag says
+    /// that it was there.
+    pub async fn add(&self, grant: &Grant, new: NewRepo) -> Result<(RepoView, bool), Error> {
+        let name = name_of(&new)?;
+        self.house.admit(grant, Action::RepoAdd, Subject::Repo(&name)).await?;
+        if let Some(source) = &new.source
+            && matches!(source.locator(), Locator::Path(_))
+            && grant.authority != Authority::Admin
+        {
+            return Err(Error::field("source", "a path of the server is added with an admin key only"));
+        }
+        self.house.library.mirrors()?;
+        let rules = check(new.change().apply(&RepoRules::default()))?;
+        let (by, source) = (grant.clone(), new.source.clone());
+        let added = self.house.store.change(move |tx| {
+            Box::pin(async move {
+                if let Some(before) = tx.lock_repo(&name).await? {
+                    if before.source == source && before.phase != RepoPhase::Failed {
+                        return Ok((before, true));
+                    }
+                    if before.source != source {
+                        let why = format!("there is another repo `{name}`; choose another name for this one");
+                        return Err(Error::Conflict { why });
+                    }
+                }
+                let phase = if source.is_some() { RepoPhase::Cloning } else { RepoPhase::Ready };
+                let mut repo = Repo {
+                    name,
+                    source,
+                    phase,
+                    default_branch: rules.pinned_branch.clone(),
+                    head: None,
+                    rules,
+                    note: None,
+                    synced_at: None,
+                    created_by: by.key.clone(),
+                    created_at: tx.now(),
+                    updated_at: tx.now(),
+                    revision: 0,
+                };
+                tx.put_repo(&mut repo).await?;
+                let subject = Some(repo.name.to_string());
+                tx.audit(&AuditLine::by(&by, Action::RepoAdd.word(), subject, Outcome::Done, tx.now())).await?;
+                Ok((repo, false))
+            })
+        });
+        let (repo, was_there) = added.await?;
+        if repo.is_hosted() {
+            let mirror = self.house.library.mirror(&repo.name).await?;
+            if let Some(branch) = &repo.default_branch {
+                mirror.set_default_branch(branch).await?;
+            }
+            return Ok((RepoView::from(&bring_up_to_date(self.house, &repo.name).await?), was_there));
+        }
+        if !was_there {
+            let (house, name) = (Arc::clone(self.house), repo.name.clone());
+            self.house.tasks().spawn(async move {
+                let stop = house.stop().clone();
+                // What the server's end cuts off is taken up at the next start.
+                stop.run_until_cancelled(bring_up_to_date(&house, &name)).await;
+            });
+        }
+        Ok((RepoView::from(&repo), was_there))
+    }
+
+    /// Changes what is wanted of one.
+    pub async fn change(&self, grant: &Grant, name: &RepoName, change: RepoChange) -> Result<RepoView, Error> {
+        self.house.admit(grant, Action::RepoChange, Subject::Repo(name)).await?;
+        let (by, owned) = (grant.clone(), name.clone());
+        let changed = self.house.store.change(move |tx| {
+            Box::pin(async move {
+                let mut repo = tx.lock_repo(&owned).await?.ok_or_else(|| no_repo(&owned))?;
+                repo.rules = check(change.apply(&repo.rules))?;
+                tx.put_repo(&mut repo).await?;
+                let subject = Some(repo.name.to_string());
+                tx.audit(&AuditLine::by(&by, Action::RepoChange.word(), subject, Outcome::Done, tx.now())).await?;
+                Ok::<_, Error>(repo)
+            })
+        });
+        let mut repo = changed.await?;
+        let mirror = self.house.library.mirror(name).await?;
+        if repo.is_hosted()
+            && let Some(branch) = &repo.rules.pinned_branch
+        {
+            mirror.set_default_branch(branch).await?;
+        }
+        library::look(&mirror, &mut repo).await?;
+        let note = repo.note.clone();
+        Ok(RepoView::from(&settle(self.house, repo, note).await?))
+    }
+
+    /// Brings one up to date now, and says how it is.
+    pub async fn sync(&self, grant: &Grant, name: &RepoName) -> Result<RepoView, Error> {
+        self.house.admit(grant, Action::RepoSync, Subject::Repo(name)).await?;
+        find(self.house, name).await?;
+        Ok(RepoView::from(&bring_up_to_date(self.house, name).await?))
+    }
+
+    /// Removes one, with its mirror.
+    pub async fn remove(&self, grant: &Grant, name: &RepoName) -> Result<(), Error> {
+        self.house.admit(grant, Action::RepoRemove, Subject::Repo(name)).await?;
+        let (by, owned) = (grant.clone(), name.clone());
+        let removed = self.house.store.change(move |tx| {
+            Box::pin(async move {
+                let repo = tx.lock_repo(&owned).await?.ok_or_else(|| no_repo(&owned))?;
+                tx.remove_repo(&repo).await?;
+                let subject = Some(repo.name.to_string());
+                tx.audit(&AuditLine::by(&by, Action::RepoRemove.word(), subject, Outcome::Done, tx.now())).await?;
+                Ok::<_, Error>(())
+            })
+        });
+        removed.await?;
+        self.house.library.mirrors()?.remove(name)?;
+        Ok(())
+    }
+
+    /// What was pushed to one, newest first.
+    pub async fn pushes(&self, grant: &Grant, name: &RepoName, paging: &Paging) -> Result<Page<PushView>, Error> {
+        self.house.admit(grant, Action::RepoRead, Subject::Repo(name)).await?;
+        find(self.house, name).await?;
+        let limit = paging.limit();
+        let mut pushes = self.house.store.pushes().list(name, paging.after()?, limit + 1).await?;
+        let next = Paging::cut(&mut pushes, limit, |push| Paging::place(push.at, push.id.as_str()));
+        Ok(Page { items: pushes.iter().map(PushView::from).collect(), next })
+    }
+}
+
+pub(crate) async fn find(house: &House, name: &RepoName) -> Result<Repo, Error> {
+    house.store.repos().find(name).await?.ok_or_else(|| no_repo(name))
+}
+
+fn no_repo(name: &RepoName) -> Error {
+    Error::NotFound { what: format!("repo `{name}`") }
+}
+
+fn name_of(new: &NewRepo) -> Result<RepoName, Error> {
+    match (&new.source, new.new) {
+        (Some(_), true) => return Err(Error::field("new", "a repo comes from a source or is new, not both")),
+        (None, false) => return Err(Error::field("source", "say where it comes from, or `new`")),
+        _ => {}
+    }
+    let suggested = || new.source.as_ref().and_then(|source| source.suggested_name());
+    new.name.clone().or_else(suggested).ok_or_else(|| Error::field("name", RepoName::RULE))
+}
+
+/// Rules that can be followed, or what is wrong with them.
+fn check(rules: RepoRules) -> Result<RepoRules, Error> {
+    library::content_rules(&rules).map_err(|error| Error::field("allow_paths", error.to_string()))?;
+    if let Some(format) = &rules.branch_format {
+        let example: Result<Branch, _> = format.replace("{id}", "1").parse();
+        if !format.contains("{id}") || example.is_err() {
+            return Err(Error::field("branch_format", "a branch with `{id}` in it, such as `task-{id}`"));
+        }
+    }
+    if rules.forge.as_ref().is_some_and(|forge| !FORGES.contains(&forge.as_str())) {
+        return Err(Error::field("forge", format!("one of: {}", FORGES.join(", "))));
+    }
+    if rules.check_command.as_ref().is_some_and(|command| command.len() > 4096 || command.contains('\0')) {
+        return Err(Error::field("check_command", "at most 4096 bytes, without NUL"));
+    }
+    Ok(rules)
+}
+
+/// Looks at the upstream of a repository, fetches what is new, and records how it is.
+pub(crate) async fn bring_up_to_date(house: &Arc<House>, name: &RepoName) -> Result<Repo, Error> {
+    let mut repo = find(house, name).await?;
+    let mirror = house.library.mirror(name).await?;
+    let looked = async {
+        if let Some(source) = &repo.source {
+            mirror.sync(&house.library.upstream(source)).await?;
+        }
+        library::look(&mirror, &mut repo).await?;
+        if let Some(head) = repo.head.as_ref().filter(|_| repo.phase != RepoPhase::Ready) {
+            mirror.check_fit(head).await?;
+        }
+        Ok::<_, GitError>(())
+    };
+    match looked.await {
+        Ok(()) => {
+            repo.phase = RepoPhase::Ready;
+            repo.synced_at = Some(house.store.now());
+            let missing = repo.rules.pinned_branch.as_ref().filter(|_| repo.head.is_none() && !repo.is_hosted());
+            let note = missing.map(|branch| format!("There is no branch `{branch}` upstream."));
+            settle(house, repo, note).await
+        }
+        Err(error) => {
+            tracing::debug!(repo = %name, error = &error as &dyn std::error::Error, "a repo was not brought up to date");
+            let note = format!("It could not be brought up to date: {error}.");
+            if repo.phase == RepoPhase::Cloning && !error.is_passing() {
+                repo.phase = RepoPhase::Failed;
+            }
+            settle(house, repo, Some(note)).await?;
+            Err(error.into())
+        }
+    }
+}
+
+/// Records how a repository was seen. What people wrote meanwhile stays, and what says nothing new is not told.
+async fn settle(house: &House, seen: Repo, note: Option<String>) -> Result<Repo, Error> {
+    let settled = house.store.change(move |tx| {
+        Box::pin(async move {
+            let Some(mut repo) = tx.lock_repo(&seen.name).await? else { return Err(no_repo(&seen.name)) };
+            let told = (repo.phase, repo.head.clone(), repo.default_branch.clone(), repo.note.clone());
+            let now = (seen.phase, seen.head.clone(), seen.default_branch.clone(), note.clone());
+            let recently = |at: jiff::Timestamp| tx.now().duration_since(at) < TOUCHED_EVERY;
+            if told == now && repo.synced_at.is_some_and(recently) {
+                return Ok(repo);
+            }
+            (repo.phase, repo.head, repo.default_branch, repo.note) = now;
+            repo.synced_at = seen.synced_at.max(repo.synced_at);
+            tx.put_repo(&mut repo).await?;
+            Ok::<_, Error>(repo)
+        })
+    });
+    settled.await
+}
+
+/// Looks at every upstream now and then; and first of all at those whose cloning an earlier life did not finish.
+pub(crate) async fn walk(house: Arc<House>) {
+    loop {
+        if house.library.mirrors().is_ok() {
+            let repos = house.store.repos().list().await.unwrap_or_default();
+            for repo in repos.into_iter().filter(|repo| !repo.is_hosted() && repo.phase != RepoPhase::Failed) {
+                // One by one: nobody waits for this.
+                let _ = bring_up_to_date(&house, &repo.name).await;
+                if let Ok(mirror) = house.library.mirror(&repo.name).await {
+                    let _ = mirror.tend().await;
+                }
+            }
+        }
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
+}

@@ -1,0 +1,105 @@
+//! The library: where this node keeps the repositories, and git's part of the house.
+
+use std::{path::Path, sync::Arc};
+
+use carrel_git::{Credential, Git, GitError, Mirror, Mirrors, Upstream};
+use carrel_model::{
+    RepoName, RepoSource,
+    git::Locator,
+    repo::{Repo, RepoRules},
+};
+use secrecy::SecretString;
+
+use crate::Error;
+
+/// The repositories of this node, or why it has none.
+pub(crate) struct Library {
+    mirrors: Result<Mirrors, String>,
+    github_token: Option<SecretString>,
+}
+
+impl Library {
+    /// Opens it. A machine without git has everything else.
+    pub(crate) async fn open(folder: &Path, github_token: Option<SecretString>) -> Library {
+        let opened = async {
+            let git = Git::open(&folder.join("git")).await?;
+            Mirrors::open(git, &folder.join("mirrors"))
+        };
+        let mirrors = opened.await.map_err(|error| {
+            tracing::warn!(error = &error as &dyn std::error::Error, "there are no repositories on this node");
+            format!("this node cannot keep repositories: {error}; install git 2.40 or newer")
+        });
+        Library { mirrors, github_token }
+    }
+
+    pub(crate) fn mirrors(&self) -> Result<&Mirrors, Error> {
+        self.mirrors.as_ref().map_err(|why| Error::Unavailable { why: why.clone(), source: None })
+    }
+
+    pub(crate) async fn mirror(&self, name: &RepoName) -> Result<Mirror, Error> {
+        Ok(self.mirrors()?.get(name).await?)
+    }
+
+    /// What a mirror follows.
+    pub(crate) fn upstream(&self, source: &RepoSource) -> Upstream {
+        Upstream::new(source.clone(), self.credential(source))
+    }
+
+    /// What opens a source. Nobody but GitHub is given the token of GitHub.
+    fn credential(&self, source: &RepoSource) -> Option<Credential> {
+        let is_github = match source.locator() {
+            Locator::GitHub { .. } => true,
+            Locator::Http { host, .. } => host == "github.com",
+            Locator::Ssh { .. } | Locator::Path(_) => false,
+        };
+        let token = self.github_token.as_ref().filter(|_| is_github)?;
+        Some(Credential::token(token.clone()))
+    }
+}
+
+/// What a push to a repository may bring.
+pub(crate) fn content_rules(rules: &RepoRules) -> Result<carrel_git::gateway::ContentRules, Error> {
+    use carrel_git::gateway::ContentRules;
+    let usual = if rules.allow_secrets { ContentRules::default() } else { ContentRules::usual() };
+    Ok(usual.with_paths(&rules.allow_paths, &rules.deny_paths)?)
+}
+
+/// How large a push to a repository may be.
+pub(crate) fn push_limits(rules: &RepoRules) -> carrel_model::push::PushLimits {
+    let usual = carrel_model::push::PushLimits::default();
+    let file_bytes = rules.largest_file_mb.map_or(usual.file_bytes, |most| most.get() << 20);
+    carrel_model::push::PushLimits { file_bytes, pack_bytes: usual.pack_bytes.max(file_bytes * 2), ..usual }
+}
+
+/// Where the default branch of a repository is, as its mirror has it.
+pub(crate) async fn look(mirror: &Mirror, repo: &mut Repo) -> Result<(), GitError> {
+    let own = mirror.default_branch().await?;
+    repo.default_branch = repo.rules.pinned_branch.clone().or(own);
+    repo.head = match &repo.default_branch {
+        Some(branch) => mirror.find(&branch.full()).await?,
+        None => None,
+    };
+    Ok(())
+}
+
+impl From<GitError> for Error {
+    fn from(error: GitError) -> Self {
+        match error {
+            GitError::Unfit { why } => Error::Conflict { why },
+            GitError::Missing { what } => Error::NotFound { what },
+            error @ (GitError::Unreachable { .. } | GitError::TimedOut { .. }) => {
+                Error::Unavailable { why: error.to_string(), source: None }
+            }
+            error @ (GitError::Denied { .. } | GitError::Moved { .. } | GitError::Failed { .. }) => {
+                Error::Conflict { why: error.to_string() }
+            }
+            error @ (GitError::Broken { .. } | GitError::Io { .. }) => Error::Internal(Box::new(error)),
+        }
+    }
+}
+
+impl From<Arc<GitError>> for Error {
+    fn from(error: Arc<GitError>) -> Self {
+        GitError::clone(&error).into()
+    }
+}

@@ -153,6 +153,7 @@ pub fn run(scratch: &Path) -> io::Result<()> {
         sys::new_mount_namespace()?;
         // What the host mounts later is seen here; what is mounted here is seen nowhere else and ends with this process.
         mount_change("/", MountPropagationFlags::REC | MountPropagationFlags::DOWNSTREAM)?;
+        let_go_of_others(scratch);
         fs::create_dir_all(&devices)?;
         furnish_devices(&devices)?;
     }
@@ -180,6 +181,16 @@ pub fn run(scratch: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Lets go of what other houses have mounted from images: whoever ends there should not find it held here.
+fn let_go_of_others(scratch: &Path) {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    let places = mounts.lines().filter_map(|line| line.split(' ').nth(4)).map(Path::new);
+    let images = places.filter(|place| place.with_extension("img").is_file());
+    for place in images.filter(|place| !place.parent().is_some_and(|house| scratch.starts_with(house))) {
+        let _ = rustix::mount::unmount(place, rustix::mount::UnmountFlags::DETACH);
+    }
 }
 
 /// The links in `/dev`, each with where it leads.

@@ -132,7 +132,9 @@ fn write(to: &Path, folder: bool, mut incoming: Incoming) -> io::Result<()> {
     }
     std::fs::create_dir_all(to)?;
     let mut archive = tar::Archive::new(incoming);
-    archive.set_preserve_permissions(true);
+    // Not as they are: a guest's programs must not run here with the rights of whoever copies them.
+    archive.set_preserve_permissions(false);
+    archive.set_preserve_ownerships(false);
     archive.unpack(to)
 }
 

@@ -169,12 +169,7 @@ impl Hearing<'_> {
             let event = tokio::select! {
                 event = events.next() => event?.ok()?,
                 number = signals.next() => {
-                    if let Some(exec) = &self.exec {
-                        let path = format!("/sandboxes/{}/execs/{exec}/signal", self.id);
-                        if let Ok(request) = self.client.request(Method::POST, &path) {
-                            let _ = self.client.send(request.json(&serde_json::json!({"signal": number}))).await;
-                        }
-                    }
+                    self.signal(number).await;
                     continue;
                 }
             };
@@ -190,7 +185,10 @@ impl Hearing<'_> {
                     };
                     if !self.client.json() {
                         if name == "stdout" {
-                            say::bytes(&bytes);
+                            // Nobody reads on: the command hears of it as it would from a pipe of its own.
+                            if !say::bytes(&bytes) {
+                                self.signal(13).await;
+                            }
                         } else {
                             say::aside_bytes(&bytes);
                         }
@@ -198,6 +196,14 @@ impl Hearing<'_> {
                     self.seen = event.id.parse().unwrap_or(self.seen);
                 }
             }
+        }
+    }
+
+    async fn signal(&self, number: u32) {
+        let Some(exec) = &self.exec else { return };
+        let path = format!("/sandboxes/{}/execs/{exec}/signal", self.id);
+        if let Ok(request) = self.client.request(Method::POST, &path) {
+            let _ = self.client.send(request.json(&serde_json::json!({"signal": number}))).await;
         }
     }
 
@@ -243,17 +249,30 @@ pub(super) fn stdin() -> mpsc::Receiver<Bytes> {
 struct Signals {
     interrupt: Option<tokio::signal::unix::Signal>,
     terminate: Option<tokio::signal::unix::Signal>,
+    hang_up: Option<tokio::signal::unix::Signal>,
+    first: Option<tokio::signal::unix::Signal>,
+    second: Option<tokio::signal::unix::Signal>,
 }
 
 impl Signals {
     fn new() -> Self {
-        Signals { interrupt: signal(SignalKind::interrupt()).ok(), terminate: signal(SignalKind::terminate()).ok() }
+        let listen = |kind| signal(kind).ok();
+        Signals {
+            interrupt: listen(SignalKind::interrupt()),
+            terminate: listen(SignalKind::terminate()),
+            hang_up: listen(SignalKind::hangup()),
+            first: listen(SignalKind::user_defined1()),
+            second: listen(SignalKind::user_defined2()),
+        }
     }
 
     async fn next(&mut self) -> u32 {
         tokio::select! {
             () = heard(&mut self.interrupt) => 2,
             () = heard(&mut self.terminate) => 15,
+            () = heard(&mut self.hang_up) => 1,
+            () = heard(&mut self.first) => 10,
+            () = heard(&mut self.second) => 12,
         }
     }
 }

@@ -140,6 +140,9 @@ impl Client {
 
 /// Finds the one id that begins with what was typed.
 pub(crate) fn only_match(what: &str, typed: &str, ids: impl IntoIterator<Item = String>) -> Result<String, Failure> {
+    if typed.is_empty() {
+        return Err(Failure::new(format!("an empty word names no {what}")).exit(Exit::Usage));
+    }
     let mut matches: Vec<_> = ids.into_iter().filter(|id| id.starts_with(typed)).collect();
     match matches.len() {
         1 => Ok(matches.remove(0)),

@@ -52,6 +52,8 @@ pub struct Begun {
     pub repeated: bool,
 }
 
+/// The template that is always there.
+const HOST: &str = "host";
 /// What is told of a making that talks faster than it can be written down.
 const LINES_WAITING: usize = 1024;
 
@@ -140,6 +142,9 @@ impl TemplatesDesk<'_> {
     /// Forgets a template. Sandboxes that live on it are not disturbed.
     pub async fn remove(&self, grant: &Grant, name: &TemplateName) -> Result<(), Error> {
         self.house.admit(grant, Action::TemplateRemove, Subject::Template(name)).await?;
+        if name.as_str() == HOST {
+            return Err(Error::Conflict { why: "the template `host` is always there".into() });
+        }
         let row = self.house.store.templates().find(name).await?;
         if row.as_ref().is_some_and(|row| !row.phase.is_settled()) {
             return Err(Error::Conflict { why: format!("the template `{name}` is being made; wait until it is done") });
@@ -190,6 +195,9 @@ impl TemplatesDesk<'_> {
     ) -> Result<Begun, Error> {
         if name.as_str().starts_with(SNAPSHOT) {
             return Err(Error::field("name", "names that begin with `snapshot/` are for snapshots"));
+        }
+        if name.as_str() == HOST && !matches!(source, Source::Host) {
+            return Err(Error::field("name", "`host` is what this machine has; give yours another name"));
         }
         let post = Arc::clone(self.post_for(provider.as_ref())?);
         let (house, grant) = (Arc::clone(self.house), grant.clone());

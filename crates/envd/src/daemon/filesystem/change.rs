@@ -82,6 +82,9 @@ pub(super) fn rename(from: &Path, to: &Path, user: &User) -> Result<(), Fault> {
 
 /// Removes a file or a whole folder. What is not there is removed.
 pub(super) fn remove(path: &Path) -> Result<(), Fault> {
+    if path.parent().is_none() {
+        return Err(Fault::new(Code::InvalidArgument, "/ is the whole sandbox; it cannot be removed"));
+    }
     let result = match fs::symlink_metadata(path) {
         Ok(found) if found.is_dir() => remove_tree(path),
         Ok(_) => fs::remove_file(path),

@@ -35,8 +35,9 @@ async fn watch(inner: Weak<Inner>) {
             if record.asleep.is_some() {
                 continue;
             }
-            let used = inner.yard.cgroup(&record).read().cpu_us.unwrap_or_default();
-            if worked.insert(id, used) == Some(used) {
+            // Whose work cannot be seen is always looked at.
+            let used = inner.yard.cgroup(&record).read().cpu_us;
+            if used.is_some_and(|used| worked.insert(id, used) == Some(used)) {
                 continue;
             }
             let inner = Arc::clone(&inner);
@@ -55,12 +56,21 @@ fn look(inner: &Inner, record: &Record) {
         return;
     }
     tracing::warn!(sandbox = ?record.id, used, most, "its disk is full; what runs in it is ended");
-    let first = record.first.map(|first| first.pid);
-    for pid in inner.yard.cgroup(record).processes() {
-        if Some(pid) != first
-            && let Some(pid) = Pid::from_raw(pid)
-        {
-            let _ = kill_process(pid, Signal::KILL);
-        }
+    let Some(first) = record.first.map(|first| first.pid) else { return };
+    let mut inside = inner.yard.cgroup(record).processes();
+    if inside.is_empty() {
+        inside = neighbours(first);
     }
+    for pid in inside.into_iter().filter(|pid| *pid != first).filter_map(Pid::from_raw) {
+        let _ = kill_process(pid, Signal::KILL);
+    }
+}
+
+/// The processes that see the same processes as this one: what is in a sandbox that has no cgroup.
+fn neighbours(first: i32) -> Vec<i32> {
+    let namespace = |pid: i32| std::fs::read_link(format!("/proc/{pid}/ns/pid")).ok();
+    let Some(ours) = namespace(first) else { return Vec::new() };
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.filter(|pid| namespace(*pid).as_ref() == Some(&ours)).collect()
 }

@@ -8,7 +8,7 @@
 use std::{
     fs,
     io::{self, BufRead, BufReader},
-    os::{fd::OwnedFd, unix::fs::DirBuilderExt},
+    os::{fd::OwnedFd, unix::fs::PermissionsExt},
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
@@ -46,7 +46,11 @@ impl Stage {
         take_down(house, name)?;
         let stage = Stage(place(house, name));
         for mount in MOUNTS {
-            fs::DirBuilder::new().recursive(true).mode(0o711).create(stage.0.join(mount))?;
+            fs::create_dir_all(stage.0.join(mount))?;
+        }
+        // Everybody may pass, whatever the server's own files are like.
+        for place in stage.0.ancestors().take_while(|place| place.starts_with(STAGES)) {
+            fs::set_permissions(place, fs::Permissions::from_mode(0o711))?;
         }
         let users = users(props.base)?;
         let root = mapped_root(props.layers, props.upper, props.work, &users, props.base)?;

@@ -28,7 +28,7 @@ pub use desks::{
     ports::{PortLine, PortsDesk},
     providers::ProvidersDesk,
     sandboxes::{Created, SandboxQuery, SandboxesDesk, Waited},
-    steps::{BuildStep, FilesHash, Steps},
+    steps::{BuildStep, FilesHash, Given, Steps},
     templates::{ContentKind, TemplatesDesk},
     visits::{Destination, TurnedAway, Visit as PortVisit},
 };

@@ -40,6 +40,8 @@ pub struct Options {
     pub public_authority: Option<String>,
     /// The domain below which sandboxes have names, when it is not the name that clients call us by.
     pub sandbox_domain: Option<String>,
+    /// What the template of the code interpreter is made of, where there is one.
+    pub interpreter: Option<e2b::interpreter::Interpreter>,
     /// Shows the numbers, when they are recorded.
     pub metrics: Option<PrometheusHandle>,
 }

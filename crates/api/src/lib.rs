@@ -12,5 +12,6 @@ mod health;
 mod house;
 mod v1;
 
+pub use e2b::interpreter::Interpreter;
 pub use entrance::{Entrance, Peer, Wire};
 pub use house::{Options, openapi, router};

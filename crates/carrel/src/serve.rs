@@ -27,6 +27,9 @@ use crate::{
 /// The verb that makes this program the launcher of a server. It is for the server alone.
 pub(crate) const LAUNCHER: &str = "launcher";
 
+/// The verb that makes this program the code interpreter inside a sandbox. It is for templates alone.
+pub(crate) const INTERPRETER: &str = "interpreter";
+
 pub(crate) async fn serve(data: DataDir, args: ServeArgs) -> Result<(), Failure> {
     let flags = [
         ("server.listen", args.listen),
@@ -260,6 +263,11 @@ fn doors(config: &Config, address: SocketAddr, front: &str, metrics: PrometheusH
         secure: front.starts_with("https://"),
         public_authority: front.split_once("://").map(|(_, authority)| authority.to_owned()),
         sandbox_domain: Some(config.server.sandbox_domain.clone()).filter(|domain| !domain.is_empty()),
+        interpreter: std::env::current_exe().ok().map(|program| carrel_api::Interpreter {
+            program,
+            verb: INTERPRETER.to_owned(),
+            startup: carrel_interpreter::PYTHON_STARTUP.to_owned(),
+        }),
         metrics: Some(metrics),
     }
 }

@@ -36,7 +36,7 @@ pub use desks::{
     repos::ReposDesk,
     sandboxes::{Created, SandboxQuery, SandboxesDesk, Waited},
     secrets::SecretsDesk,
-    steps::{BuildStep, FilesHash, Steps},
+    steps::{BuildStep, FilesHash, Given, Steps},
     templates::{Begun, ContentKind, TemplatesDesk},
     visits::{Destination, TurnedAway, Visit as PortVisit},
 };

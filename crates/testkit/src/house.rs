@@ -149,6 +149,7 @@ impl House {
             secure: false,
             public_authority: None,
             sandbox_domain: None,
+            interpreter: None,
             metrics: None,
         };
         let app = carrel_api::router(control.clone(), options).into_make_service_with_connect_info::<SocketAddr>();

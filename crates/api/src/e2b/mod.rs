@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `sandboxes`, `pauses`, `copies`, `watching` | the control plane of sandboxes, both generations of paths |
 //! | `templates`, `builds`, `tags` | templates, as the SDKs' builder makes them |
+//! | `interpreter` | the template that the code interpreter's SDKs start from |
 //! | `plane` | the way into sandboxes: by host name, by header, by token |
 //! | `ask`, `refusal`, `words`, `names`, `network` | how questions are read and answers written |
 //!
@@ -13,11 +14,13 @@
 mod ask;
 mod builds;
 mod copies;
+pub(crate) mod interpreter;
 mod names;
 mod network;
 mod pauses;
 pub(crate) mod plane;
 mod refusal;
+mod rest;
 mod sandboxes;
 mod tags;
 mod templates;

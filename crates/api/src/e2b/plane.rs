@@ -20,7 +20,7 @@ use carrel_model::{Grant, SandboxId, public::SandboxView};
 use serde_json::json;
 use tower_http::timeout::TimeoutBody;
 
-use super::{Refusal, ask::sandbox_id, refusal::tombstone};
+use super::{Refusal, ask::sandbox_id, refusal::tombstone, rest::ReadToTheEnd};
 use crate::{
     door::{Asker, Origin, Passage, is_our_key, pass_on},
     house::{BODY_RESTS, Doors},
@@ -165,7 +165,8 @@ async fn visit(doors: &Doors, place: Place, request: Request) -> Result<Response
     let line = visited.map_err(|turned| turned_away(&place, turned))?;
     // A file that comes no further is given up; what people type into a command may rest for hours.
     let is_upload = to == Destination::Envd && parts.uri.path() == "/files";
-    let body = if is_upload { Body::new(TimeoutBody::new(BODY_RESTS, body)) } else { body };
+    let body =
+        if is_upload { Body::new(ReadToTheEnd::new(Body::new(TimeoutBody::new(BODY_RESTS, body)))) } else { body };
     let passage = Passage { host: format!("localhost:{port}"), prefix: None };
     pass_on(doors, line, passage, Request::from_parts(parts, body)).await.map_err(|error| {
         tracing::debug!(%error, sandbox = %id, port, "a visit broke off");

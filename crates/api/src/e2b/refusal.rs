@@ -30,6 +30,11 @@ impl Refusal {
         self
     }
 
+    pub(super) fn with_retry_after(mut self, seconds: u64) -> Self {
+        self.retry_after = Some(seconds);
+        self
+    }
+
     pub(super) fn malformed(message: impl Into<String>) -> Self {
         Refusal::new(400, message)
     }

@@ -22,7 +22,7 @@ use serde_json::Value;
 use super::{
     Refusal,
     ask::{Body, Caller, Named, Query},
-    names,
+    interpreter, names,
     network::Asked as AskedNetwork,
     words::{self, Connection},
 };
@@ -162,6 +162,12 @@ async fn create(
     let new = new.understood(usual)?;
     let once = once.of("e2b.create", &Once { new: &new });
     let desk = doors.control.sandboxes();
+    let wanted = new.template.clone().filter(|name| name.as_str() == names::INTERPRETER);
+    if let Some(name) = wanted
+        && !doors.control.templates().is_ready(&name)
+    {
+        interpreter::prepare(doors, &grant, &name).await?;
+    }
     let created = desk.create(&grant, new, once).await.map_err(|error| unknown_template(&named, error))?;
     let id = created.sandbox.id.clone();
     match desk.wait(&grant, &id, Phase::Ready, PATIENCE).await? {

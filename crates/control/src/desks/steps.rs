@@ -1,6 +1,7 @@
 //! Templates from steps that somebody else's builder wrote, and the files that they copy.
 
 use std::{
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, SystemTime},
@@ -52,12 +53,28 @@ pub enum BuildStep {
         /// Its permissions.
         mode: Option<u32>,
     },
+    /// Writes files that are given here.
+    Given {
+        /// Their names below the destination, and what is in them.
+        files: Vec<(String, Given)>,
+        /// The folder that they go to.
+        destination: String,
+    },
     /// Sets variables of the environment.
     Env(Vec<(String, String)>),
     /// Where what follows is done.
     Workdir(String),
     /// Who does what follows.
     User(String),
+}
+
+/// What is in a file that is given.
+#[derive(Debug, Clone)]
+pub enum Given {
+    /// Text.
+    Text(String),
+    /// A program of the host.
+    Program(PathBuf),
 }
 
 /// The name of an upload: what its sender says is the sum of it, 64 hexadecimal digits.
@@ -122,6 +139,26 @@ impl TemplatesDesk<'_> {
                     destination: Word::filled(destination),
                     owner: owner.clone().map(Word::plain),
                     mode: *mode,
+                    context: Some(folder.to_owned()),
+                }
+            }
+            BuildStep::Given { files, destination } => {
+                for (name, given) in files {
+                    let place = folder.join(name);
+                    std::fs::create_dir_all(place.parent().unwrap_or(folder)).map_err(no_room)?;
+                    let written = match given {
+                        Given::Text(text) => tokio::fs::write(&place, text).await,
+                        Given::Program(path) => tokio::fs::copy(path, &place).await.map(drop),
+                    };
+                    written.map_err(no_room)?;
+                    let mode = if matches!(given, Given::Program(_)) { 0o755 } else { 0o644 };
+                    std::fs::set_permissions(&place, std::fs::Permissions::from_mode(mode)).map_err(no_room)?;
+                }
+                Instruction::Copy {
+                    sources: vec![Word::plain(".")],
+                    destination: Word::plain(destination),
+                    owner: Some(Word::plain("root")),
+                    mode: None,
                     context: Some(folder.to_owned()),
                 }
             }

@@ -87,6 +87,12 @@ impl TemplatesDesk<'_> {
         Err(no_template(name))
     }
 
+    /// Whether sandboxes of the usual provider can start from it at once.
+    pub fn is_ready(&self, name: &TemplateName) -> bool {
+        let usual = self.house.providers.get(&self.house.settings.defaults.provider);
+        usual.and_then(|post| post.fitness()).is_some_and(|fitness| fitness.templates.contains(name))
+    }
+
     /// Reads how its making went, or goes.
     pub async fn log(&self, grant: &Grant, name: &TemplateName, from: i64) -> Result<Reader, Error> {
         self.house.admit(grant, Action::TemplateRead, Subject::Template(name)).await?;

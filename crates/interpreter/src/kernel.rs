@@ -1,0 +1,247 @@
+//! One kernel: started, asked, interrupted, ended.
+
+use std::{
+    io,
+    net::{IpAddr, Ipv4Addr},
+    path::{Path, PathBuf},
+    process::Stdio,
+    time::Duration,
+};
+
+use jupyter_protocol::{
+    ConnectionInfo, ExecuteRequest, ExecutionState, JupyterMessage, JupyterMessageContent, KernelInfoRequest,
+    connection_info::Transport,
+};
+use jupyter_zmq_client::{
+    DealerSendConnection, create_client_iopub_connection, create_client_shell_connection_with_identity,
+    peek_ports_with_listeners, peer_identity_for_session,
+};
+use rustix::process::{Pid, Signal, kill_process};
+use serde::Deserialize;
+use serde_json::Value;
+use tokio::{
+    process::{Child, Command},
+    sync::mpsc,
+    time::timeout,
+};
+
+use crate::tell;
+
+/// A kernel that does not answer after so long never will.
+const STARTS: Duration = Duration::from_secs(60);
+/// A first question that is not answered is asked again.
+const ASKS_AGAIN: Duration = Duration::from_millis(100);
+/// After so much silence a sign of life is sent.
+const SILENCE: Duration = Duration::from_secs(5);
+
+/// Why a cell could not be run.
+#[derive(Debug, thiserror::Error)]
+pub enum Trouble {
+    /// There is no kernel for that language: install one.
+    #[error("there is no kernel for {0}")]
+    NoKernel(String),
+    /// The kernel did not start: try again, or look at the template.
+    #[error("the kernel could not be started: {0}")]
+    NotStarted(String),
+    /// The kernel ended; its context can be restarted.
+    #[error("the kernel ended")]
+    Ended,
+}
+
+/// Where kernels are described.
+#[derive(Debug, Clone)]
+pub struct Kernels(pub PathBuf);
+
+/// How a kernel is started, as Jupyter writes it.
+#[derive(Debug, Clone, Deserialize)]
+struct Described {
+    argv: Vec<String>,
+    #[serde(default)]
+    language: String,
+    #[serde(default)]
+    env: std::collections::BTreeMap<String, String>,
+}
+
+impl Kernels {
+    /// The kernel that reads a language.
+    fn find(&self, language: &str) -> Option<Described> {
+        let folders = std::fs::read_dir(&self.0).ok()?.flatten();
+        let mut all: Vec<Described> = folders
+            .filter_map(|folder| serde_json::from_slice(&std::fs::read(folder.path().join("kernel.json")).ok()?).ok())
+            .collect();
+        all.sort_by(|a, b| a.argv.cmp(&b.argv));
+        let reads = |kernel: &&Described| kernel.language.eq_ignore_ascii_case(language);
+        let fallback =
+            |kernel: &&Described| language == "typescript" && kernel.language.eq_ignore_ascii_case("javascript");
+        all.iter().find(reads).or_else(|| all.iter().find(fallback)).cloned()
+    }
+}
+
+/// A kernel that runs.
+pub(crate) struct Kernel {
+    process: Child,
+    shell: DealerSendConnection,
+    heard: mpsc::UnboundedReceiver<JupyterMessage>,
+    /// Its connection file, which holds the key: gone with it.
+    _file: tempfile::NamedTempFile,
+}
+
+impl Kernel {
+    pub(crate) async fn start(kernels: &Kernels, language: &str, cwd: &str) -> Result<Kernel, Trouble> {
+        let described = kernels.find(language).ok_or_else(|| Trouble::NoKernel(language.to_owned()))?;
+        let failed = |why: &dyn std::fmt::Display| Trouble::NotStarted(why.to_string());
+        let (info, listeners) = connection().await.map_err(|error| failed(&error))?;
+        let file = write(&info).map_err(|error| failed(&error))?;
+        let process = command(&described, file.path(), cwd).spawn().map_err(|error| failed(&error))?;
+        drop(listeners);
+        let session = random_name();
+        let iopub = create_client_iopub_connection(&info, "", &session);
+        let mut iopub = iopub.await.map_err(|error| failed(&error))?;
+        let identity = peer_identity_for_session(&session).map_err(|error| failed(&error))?;
+        let shell = create_client_shell_connection_with_identity(&info, &session, identity);
+        let (shell, mut replies) = shell.await.map_err(|error| failed(&error))?.split();
+        // One task for each line, so that nothing is lost when a reader is called off.
+        let (hear, heard) = mpsc::unbounded_channel();
+        let other = hear.clone();
+        tokio::spawn(async move {
+            while let Ok(message) = iopub.read().await {
+                if hear.send(message).is_err() {
+                    return;
+                }
+            }
+        });
+        tokio::spawn(async move {
+            while let Ok(message) = replies.read().await {
+                if other.send(message).is_err() {
+                    return;
+                }
+            }
+        });
+        let mut kernel = Kernel { process, shell, heard, _file: file };
+        match timeout(STARTS, kernel.until_it_answers()).await {
+            Ok(answered) => answered.map(|()| kernel),
+            Err(_) => Err(Trouble::NotStarted(format!("it says nothing for {STARTS:?}"))),
+        }
+    }
+
+    /// Asks who it is until both lines have brought something: before that, what it prints could be missed.
+    async fn until_it_answers(&mut self) -> Result<(), Trouble> {
+        let (mut replied, mut broadcast) = (false, false);
+        while !(replied && broadcast) {
+            self.send(KernelInfoRequest {}.into()).await?;
+            let end = tokio::time::sleep(ASKS_AGAIN);
+            tokio::pin!(end);
+            while !(replied && broadcast) {
+                tokio::select! {
+                    message = self.heard.recv() => match message.ok_or(Trouble::Ended)?.content {
+                        JupyterMessageContent::KernelInfoReply(_) => replied = true,
+                        _ => broadcast = true,
+                    },
+                    _ = self.process.wait() => return Err(Trouble::Ended),
+                    () = &mut end => break,
+                }
+            }
+        }
+        while self.heard.try_recv().is_ok() {}
+        Ok(())
+    }
+
+    /// Runs a cell and tells what it says, until it is done. When nobody listens any more it is interrupted.
+    pub(crate) async fn run(&mut self, code: &str, silent: bool, told: &mpsc::Sender<Value>) -> Result<(), Trouble> {
+        let request = ExecuteRequest { silent, store_history: !silent, ..ExecuteRequest::new(code.to_owned()) };
+        let request: JupyterMessage = request.into();
+        let id = request.header.msg_id.clone();
+        self.send(request).await?;
+        let mut interrupted = false;
+        let (mut idle, mut replied) = (false, false);
+        while !(idle && replied) {
+            let message = tokio::select! {
+                message = self.heard.recv() => message.ok_or(Trouble::Ended)?,
+                _ = self.process.wait() => return Err(Trouble::Ended),
+                () = told.closed(), if !interrupted => {
+                    interrupted = true;
+                    self.interrupt();
+                    continue;
+                }
+                () = tokio::time::sleep(SILENCE) => {
+                    let _ = told.send(serde_json::json!({ "type": "keepalive" })).await;
+                    continue;
+                }
+            };
+            if message.parent_header.as_ref().is_none_or(|parent| parent.msg_id != id) {
+                continue;
+            }
+            match &message.content {
+                JupyterMessageContent::Status(status) => idle |= status.execution_state == ExecutionState::Idle,
+                JupyterMessageContent::ExecuteReply(_) => replied = true,
+                content => {
+                    if let Some(line) = tell::line(content) {
+                        let _ = told.send(line).await;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes it stop what it does.
+    fn interrupt(&self) {
+        let pid = self.process.id().and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
+        if let Some(pid) = pid {
+            let _ = kill_process(pid, Signal::INT);
+        }
+    }
+
+    async fn send(&mut self, message: JupyterMessage) -> Result<(), Trouble> {
+        self.shell.send(message).await.map_err(|_| Trouble::Ended)
+    }
+
+    /// Ends it.
+    pub(crate) async fn end(mut self) {
+        let _ = self.process.kill().await;
+    }
+}
+
+async fn connection() -> Result<(ConnectionInfo, impl Drop), Box<dyn std::error::Error + Send + Sync>> {
+    let ip = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    let (ports, listeners) = peek_ports_with_listeners(ip, 5).await.map_err(|error| error.to_string())?;
+    let [stdin_port, control_port, hb_port, shell_port, iopub_port] = ports[..] else {
+        return Err("there are no free ports".into());
+    };
+    let info = ConnectionInfo {
+        transport: Transport::TCP,
+        ip: ip.to_string(),
+        stdin_port,
+        control_port,
+        hb_port,
+        shell_port,
+        iopub_port,
+        signature_scheme: "hmac-sha256".into(),
+        key: random_name(),
+        kernel_name: None,
+    };
+    Ok((info, listeners))
+}
+
+fn write(info: &ConnectionInfo) -> io::Result<tempfile::NamedTempFile> {
+    let file = tempfile::Builder::new().prefix("kernel-").suffix(".json").tempfile()?;
+    serde_json::to_writer(&file, info)?;
+    Ok(file)
+}
+
+fn command(described: &Described, file: &Path, cwd: &str) -> Command {
+    let file = file.display().to_string();
+    let mut argv = described.argv.iter().map(|word| word.replace("{connection_file}", &file));
+    let mut command = Command::new(argv.next().unwrap_or_default());
+    command.args(argv).envs(&described.env).current_dir(cwd).kill_on_drop(true);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
+/// A name that nobody guesses.
+pub(crate) fn random_name() -> String {
+    let mut bytes = [0; 16];
+    // Without randomness nothing in a sandbox works; a name of zeros is then the least trouble.
+    let _ = getrandom::fill(&mut bytes);
+    hex::encode(bytes)
+}

@@ -3,6 +3,7 @@
 //! Absent on purpose: decisions. What may be done, and what follows, is known one floor below.
 #![forbid(unsafe_code)]
 
+mod attend;
 mod board;
 mod door;
 mod e2b;
@@ -12,6 +13,7 @@ mod health;
 mod house;
 mod v1;
 
+pub use attend::attend;
 pub use e2b::interpreter::Interpreter;
 pub use entrance::{Entrance, Peer, Wire};
 pub use house::{Options, openapi, router};

@@ -76,6 +76,8 @@ section!(
         /// The domain below which sandboxes have names (`3000-ID.DOMAIN`), when it is not the name that clients call us by.
         sandbox_domain: String = String::new(),
         drain_s: Whole<0, 3600> = whole(30),
+        /// How long whoever calls may take to say what they want.
+        headers_s: Whole<1, 3600> = whole(30),
         /// How long open connections are told to go elsewhere before they are closed.
         notice_ms: Whole<0, 60_000> = whole(500),
     }

@@ -1,6 +1,6 @@
 //! `carrel serve`: opens the house, opens the doors, and closes both without cutting anybody off.
 
-use std::{future::IntoFuture, io::IsTerminal, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{io::IsTerminal, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use carrel_control::{Control, KeysDesk, Settings};
 use carrel_model::ProviderName;
@@ -62,7 +62,7 @@ pub(crate) async fn serve(data: DataDir, args: ServeArgs) -> Result<(), Failure>
 
     greet(&data, &config, &control, &front, args.open).await?;
     let options = doors(&config, address, &front, metrics);
-    let app = carrel_api::router(control.clone(), options).into_make_service_with_connect_info::<carrel_api::Peer>();
+    let app = carrel_api::router(control.clone(), options);
     let entrance = carrel_api::Entrance::new(listener, control.draining());
     let entrance = entrance.map_err(|error| Failure::new(format!("the entrance cannot be opened: {error}")))?;
     let entrance = match tls {
@@ -72,7 +72,8 @@ pub(crate) async fn serve(data: DataDir, args: ServeArgs) -> Result<(), Failure>
     let drain = control.clone();
     let notice = Duration::from_millis(config.server.notice_ms.get());
     let (told, mut was_told) = tokio::sync::watch::channel(false);
-    let serving = axum::serve(entrance, app).with_graceful_shutdown(async move {
+    let headers_within = Duration::from_secs(config.server.headers_s.get());
+    let serving = carrel_api::attend(entrance, app, headers_within, async move {
         ends.first().await;
         say::aside("carrel: finishing what is in flight; once more to stop at once");
         drain.drain();
@@ -90,7 +91,7 @@ pub(crate) async fn serve(data: DataDir, args: ServeArgs) -> Result<(), Failure>
         tokio::time::sleep(patience).await;
     };
     tokio::select! {
-        served = serving.into_future() => served.map_err(|error| Failure::new(format!("the server stopped: {error}")))?,
+        () = serving => {}
         () = too_long => tracing::warn!("some requests did not end in {patience:?}; they are cut"),
     }
     if tokio::time::timeout(patience, control.close()).await.is_err() {

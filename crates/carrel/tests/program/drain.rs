@@ -1,4 +1,4 @@
-//! SIGTERM: no request is cut, and readers are told to come back.
+//! SIGTERM: no request is cut, and readers are told to come back. And who never says what they want is hung up on.
 
 use carrel_testkit::{EventStream, Server};
 use reqwest::{Client, StatusCode};
@@ -39,4 +39,34 @@ async fn a_server_that_is_asked_to_end_finishes_what_is_in_flight() {
     assert_eq!(names.last().map(String::as_str), Some("drain"), "{names:?}");
     drop((events, http));
     assert!(server.wait().await.success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_does_not_come_to_the_end_of_their_headers_is_hung_up_on() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let data = tempfile::tempdir().unwrap();
+    let start = Server::with(binary(), data.path()).env("CARREL_SERVER_HEADERS_S", "1");
+    let server = start.env("CARREL_LOG_LEVEL", "error").start().await;
+    let address = server.url.strip_prefix("http://").unwrap();
+    let begun = std::time::Instant::now();
+    for said in ["", "GET /healthz HTTP/1.1\r\nhost: x\r\nx-slow: "] {
+        let mut line = tokio::net::TcpStream::connect(address).await.unwrap();
+        line.write_all(said.as_bytes()).await.unwrap();
+        let mut heard = Vec::new();
+        // Ends when the other side does.
+        let _ = line.read_to_end(&mut heard).await;
+        assert!(!String::from_utf8_lossy(&heard).contains("200 OK"), "{heard:?}");
+    }
+    assert!(begun.elapsed() >= std::time::Duration::from_secs(1), "nobody was given any time");
+    // Who is being answered is not cut, however long that takes.
+    let url = format!("{}/api/v1/events", server.url);
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let mut events = EventStream::open(Client::new().get(url).bearer_auth(&server.key)).await;
+    let mut line = tokio::net::TcpStream::connect(address).await.unwrap();
+    let _ = line.read_to_end(&mut Vec::new()).await;
+    let create = Client::new().post(format!("{}/api/v1/sandboxes", server.url)).bearer_auth(&server.key);
+    assert_eq!(create.send().await.unwrap().status(), StatusCode::CREATED);
+    assert_eq!(events.next().await.unwrap().name, "sandbox");
+    drop(events);
+    assert!(server.terminate().await.success());
 }

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "tests: a panic is the verdict")]
 
 use carrel_model::{
-    AgentId, Authority, ExecId, Grant, KeyId, NodeId, Role, SandboxId, Timestamp,
+    AgentId, Authority, ExecId, Grant, KeyId, NodeId, PushId, Role, SandboxId, Timestamp,
     audit::{AuditLine, Outcome},
     breaker::{Breaker, Rules},
     exec::{Exec, ExecStatus},
@@ -10,9 +10,10 @@ use carrel_model::{
     public::{
         Activity, AuditView, Bearer, BreakerView, Cursor, Drain, Entry, ExecView, Executed, FieldProblem, FileEntry,
         FileKind, Happening, KeyView, Kind, LogLine, Minted, NewKey, NewSandbox, NewTimeout, Page, Problem,
-        ProviderView, Readiness, ReadinessView, Reset, SandboxDetail, SandboxPage, SandboxView, SignIn, SignedIn,
-        StatsView, TemplateView,
+        ProviderView, PushView, Readiness, ReadinessView, RepoView, Reset, SandboxDetail, SandboxPage, SandboxView,
+        SignIn, SignedIn, StatsView, TemplateView,
     },
+    repo::{Push, Repo, RepoPhase},
     sandbox::{AtEnd, Depth, Ended, Isolation, Lifetime, Manners, Phase, Sandbox, Sleep, Spec, Usage, Want},
     template::{Template, TemplatePhase},
 };
@@ -125,6 +126,38 @@ fn template() -> Template {
         updated_at: at(9),
         ready_at: Some(at(9)),
         revision: 2,
+    }
+}
+
+fn repo() -> Repo {
+    Repo {
+        name: "app".parse().unwrap(),
+        source: Some("github:octo/app".parse().unwrap()),
+        phase: RepoPhase::Ready,
+        default_branch: Some("main".parse().unwrap()),
+        head: Some("a".repeat(40).parse().unwrap()),
+        rules: from(json!({
+            "check_command": "make test", "merge": "rebase", "deny_paths": [".github/**"], "largest_file_mb": 10
+        })),
+        note: None,
+        synced_at: Some(at(8)),
+        created_by: key_id(1),
+        created_at: at(0),
+        updated_at: at(8),
+        revision: 3,
+    }
+}
+
+fn push() -> Push {
+    Push {
+        id: PushId::from_random([6; 8]),
+        repo: "app".parse().unwrap(),
+        task_id: Some(from(json!(42))),
+        sandbox_id: Some(sandbox_id()),
+        key: key_id(2),
+        refs: from(json!([{"name": "refs/heads/main", "old": null, "new": "b".repeat(40), "moved": false}])),
+        refusal: Some("This sandbox works on task 42.".into()),
+        at: at(4),
     }
 }
 
@@ -269,6 +302,8 @@ fn an_entry_of_each_kind_carries_its_subject() {
         Happening::Key { key: KeyView::from(&key(Authority::Admin)) },
         Happening::Provider { provider: provider(&breakers()[2]) },
         Happening::Template { template: TemplateView::from(&template()) },
+        Happening::Repo { repo: Box::new(RepoView::from(&repo())) },
+        Happening::Push { push: PushView::from(&push()) },
     ];
     for happening in happenings {
         // A new kind of entry stops the build here: pin it, too.
@@ -277,6 +312,8 @@ fn an_entry_of_each_kind_carries_its_subject() {
             Kind::Key => "key",
             Kind::Provider => "provider",
             Kind::Template => "template",
+            Kind::Repo => "repo",
+            Kind::Push => "push",
         };
         assert_eq!(word, happening.kind().word());
         let entry = Entry { cursor: Cursor(17), at: at(5), happening };

@@ -16,6 +16,9 @@ export function fold(cache: QueryClient, entry: Entry): void {
       return
     case 'template':
       return // no page shows templates yet
+    case 'repo':
+    case 'push':
+      return // no page shows repositories yet
     default:
       entry satisfies never // a new kind of entry stops the build here
   }

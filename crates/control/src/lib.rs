@@ -9,6 +9,7 @@ mod error;
 mod house;
 mod inside;
 mod keeper;
+mod ledger;
 mod paging;
 mod registry;
 mod secret;
@@ -36,6 +37,7 @@ pub use desks::{
 pub use error::Error;
 pub use house::{Control, Idempotency};
 pub use inside::live::Reader;
+pub use ledger::StoreLedger;
 pub use paging::{Limit, Paging};
 pub use secret::new_node_id;
 pub use settings::{Patience, Retention, Settings};

@@ -14,6 +14,7 @@ mod idempotency;
 mod journal;
 mod keys;
 mod open;
+mod pulls;
 mod room;
 mod sandboxes;
 mod secrets;
@@ -30,6 +31,7 @@ pub use idempotency::Seen;
 pub use journal::{Follower, Journal, News};
 pub use keys::{Keys, SignInKind};
 pub use open::{Database, Options};
+pub use pulls::{PullRecord, Pulls, Word, WordKind};
 pub use sandboxes::{Filter, Lease, Leased, Sandboxes};
 pub use secrets::{SealedValue, Secrets};
 pub use tail::Written;
@@ -146,6 +148,11 @@ impl Store {
     /// The templates.
     pub fn templates(&self) -> Templates<'_> {
         Templates { store: self }
+    }
+
+    /// The pulls of a repository that is hosted here.
+    pub fn pulls<'s>(&'s self, repo: &'s carrel_model::RepoName) -> Pulls<'s> {
+        Pulls { store: self, repo }
     }
 
     /// The secrets.

@@ -4,3 +4,4 @@
 mod lives;
 mod mishaps;
 mod nodes;
+mod pulls;

@@ -10,6 +10,7 @@ mod house;
 mod inside;
 mod keeper;
 mod library;
+mod ledger;
 mod paging;
 mod registry;
 mod secret;
@@ -43,6 +44,7 @@ pub use desks::{
 pub use error::Error;
 pub use house::{Control, Idempotency};
 pub use inside::live::Reader;
+pub use ledger::StoreLedger;
 pub use paging::{Limit, Paging};
 pub use secret::{new_node_id, new_uuid, uuid_of};
 pub use settings::{Patience, Retention, Settings};

@@ -15,6 +15,7 @@ mod journal;
 mod keys;
 mod open;
 mod repos;
+mod pulls;
 mod room;
 mod sandboxes;
 mod secrets;
@@ -32,6 +33,7 @@ pub use journal::{Follower, Journal, News};
 pub use keys::{Keys, SignInKind};
 pub use open::{Database, Options};
 pub use repos::{Pushes, Repos};
+pub use pulls::{PullRecord, Pulls, Word, WordKind};
 pub use sandboxes::{Filter, Lease, Leased, Sandboxes};
 pub use secrets::{SealedValue, Secrets};
 pub use tail::Written;
@@ -154,6 +156,11 @@ impl Store {
     /// The templates.
     pub fn templates(&self) -> Templates<'_> {
         Templates { store: self }
+    }
+
+    /// The pulls of a repository that is hosted here.
+    pub fn pulls<'s>(&'s self, repo: &'s carrel_model::RepoName) -> Pulls<'s> {
+        Pulls { store: self, repo }
     }
 
     /// The secrets.

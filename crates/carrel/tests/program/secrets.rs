@@ -35,8 +35,11 @@ fn files_with(folder: &Path, needle: &str) -> Vec<std::path::PathBuf> {
         let (path, kind) = (entry.path(), entry.file_type().unwrap());
         if kind.is_dir() {
             found.extend(files_with(&path, needle));
-        } else if kind.is_file() && std::fs::read(&path).is_ok_and(|bytes| has(&bytes, needle)) {
-            found.push(path);
+        } else if kind.is_file() {
+            assert!(entry.metadata().unwrap().len() < 1 << 28, "{} is too large to be searched", path.display());
+            if has(&std::fs::read(&path).unwrap(), needle) {
+                found.push(path);
+            }
         }
     }
     found
@@ -63,6 +66,8 @@ async fn a_secret_is_in_no_file_no_log_no_answer_and_no_process_list() {
     let log = data.path().join("log.txt");
     let server = Server::with(binary(), data.path())
         .env("CARREL_LOG_LEVEL", "trace")
+        // An image would be mounted, and a server that is killed unmounts nothing.
+        .env("CARREL_LOCAL_DISK", "folder")
         .log_to(std::fs::File::create(&log).unwrap())
         .start()
         .await;
@@ -94,7 +99,11 @@ async fn a_secret_is_in_no_file_no_log_no_answer_and_no_process_list() {
 #[tokio::test]
 async fn the_master_key_may_come_from_the_environment_and_a_bad_one_is_named_before_anything_is_served() {
     let data = tempfile::tempdir().unwrap();
-    let server = Server::with(binary(), data.path()).env("CARREL_MASTER_KEY", MASTER).start().await;
+    let server = Server::with(binary(), data.path())
+        .env("CARREL_MASTER_KEY", MASTER)
+        .env("CARREL_LOCAL_DISK", "folder")
+        .start()
+        .await;
     assert!(carrel(&server, data.path(), &["secret", "set", "x"], VALUE).await.status.success());
     assert!(!data.path().join("master.key").exists());
     assert!(server.terminate().await.success());
@@ -104,7 +113,8 @@ async fn the_master_key_may_come_from_the_environment_and_a_bad_one_is_named_bef
     command
         .env("CARREL_MASTER_KEY", "too short")
         .env("CARREL_SANDBOXES_PROVIDER", "fake")
-        .env("CARREL_OCI_RUNTIME", "none");
+        .env("CARREL_OCI_RUNTIME", "none")
+        .env("CARREL_LOCAL_DISK", "folder");
     let refused = command.kill_on_drop(true).output().await.unwrap();
     let told = String::from_utf8_lossy(&refused.stderr);
     assert!(!refused.status.success() && told.contains("64 hexadecimal digits"), "{told}");

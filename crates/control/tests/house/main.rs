@@ -5,3 +5,4 @@ mod far;
 mod lives;
 mod mishaps;
 mod nodes;
+mod pulls;

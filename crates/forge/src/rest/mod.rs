@@ -50,6 +50,19 @@ pub(crate) struct Ask {
     resource: &'static str,
 }
 
+/// A question that was not answered, and the status when there was one.
+#[derive(Debug)]
+pub(crate) struct Unanswered {
+    pub(crate) status: Option<StatusCode>,
+    pub(crate) error: ForgeError,
+}
+
+impl From<ForgeError> for Unanswered {
+    fn from(error: ForgeError) -> Unanswered {
+        Unanswered { status: None, error }
+    }
+}
+
 /// An answer that is not a refusal.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
@@ -141,6 +154,11 @@ impl Rest {
 
     /// Asks. `authorization` is the header's value.
     pub(crate) async fn send(&self, ask: Ask, authorization: &SecretString) -> Result<Answer, ForgeError> {
+        self.try_send(ask, authorization).await.map_err(|unanswered| unanswered.error)
+    }
+
+    /// Asks, and tells a refusal's status beside what it means.
+    pub(crate) async fn try_send(&self, ask: Ask, authorization: &SecretString) -> Result<Answer, Unanswered> {
         self.pacing.admit(ask.resource)?;
         let _place = self.room.acquire().await.map_err(|_| ForgeError::unavailable("the house closes"))?;
         // Forges ask for it: those who write in parallel are slowed down.
@@ -171,7 +189,10 @@ impl Rest {
         let body = self.read(response).await?;
         match known {
             Some(known) if status == StatusCode::NOT_MODIFIED => return Ok(known.answer),
-            _ if !status.is_success() => return Err(self.pacing.refused(status, &headers, &body, ask.resource)),
+            _ if !status.is_success() => {
+                let error = self.pacing.refused(status, &headers, &body, ask.resource);
+                return Err(Unanswered { status: Some(status), error });
+            }
             _ => {}
         }
         let answer = Answer { headers, body };

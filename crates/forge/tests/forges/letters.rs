@@ -235,3 +235,32 @@ fn giteas_letters_become_the_same_notices() {
     let Some(Notice::Check { check, .. }) = from_gitea("status", &status).unwrap().notice else { panic!("no check") };
     assert_eq!((check.state, check.url), (CheckState::Failed, None));
 }
+
+proptest::proptest! {
+    #[test]
+    fn no_letter_whatever_its_bytes_makes_the_reader_fall(event in "[a-z_]{0,30}", body: Vec<u8>) {
+        for event in [event.as_str(), "pull_request", "push", "status", "check_run"] {
+            let _ = from_github(event, "1", &body);
+        }
+    }
+
+    #[test]
+    fn no_example_with_a_piece_missing_makes_the_reader_fall(pick: proptest::sample::Index, cut: proptest::sample::Index) {
+        static ALL: std::sync::OnceLock<Vec<(String, String)>> = std::sync::OnceLock::new();
+        let all = ALL.get_or_init(|| {
+            let Value::Array(kinds) = file("webhooks.json") else { panic!("no list") };
+            let of = |kind: &Value| -> Vec<_> {
+                let name = kind["name"].as_str().unwrap().to_owned();
+                kind["examples"].as_array().unwrap().iter().map(|example| (name.clone(), example.to_string())).collect()
+            };
+            kinds.iter().flat_map(of).collect()
+        });
+        let (event, body) = pick.get(all);
+        // A whole field taken out, wherever it stands.
+        let keys: Vec<_> = body.match_indices("\":").map(|(at, _)| at).collect();
+        let at = *cut.get(&keys);
+        let broken = format!("{}x{}", &body[..at], &body[at..]);
+        let read = from_github(event, "1", broken.as_bytes());
+        proptest::prop_assert!(matches!(read, Ok(_) | Err(HookError::Malformed { .. })));
+    }
+}

@@ -181,6 +181,13 @@ impl Forge for Embedded {
         if let Some(base) = &change.base {
             self.tip(base).await?;
         }
+        if change.open == Some(true) {
+            let head = self.row(number).await?.pull.head;
+            let other = self.config.ledger.pull_of(&head).await?.map(|row| row.pull);
+            if let Some(other) = other.filter(|other| other.number != number && other.state == PullState::Open) {
+                return Err(ForgeError::conflict(format!("pull request {} of the same branch is open", other.number)));
+            }
+        }
         let row = self.change(number, |pull| {
             let open = match (&pull.state, change.open) {
                 (PullState::Merged { .. }, Some(_)) => {

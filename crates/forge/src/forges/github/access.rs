@@ -89,14 +89,12 @@ impl Access {
         }
     }
 
-    /// Whether this header carries a token of an installation.
-    pub(super) async fn has_lent(&self, header: &SecretString) -> bool {
-        self.lent.lock().await.values().any(|lent| lent.header.expose_secret() == header.expose_secret())
-    }
-
-    /// Does not believe in a token any more.
-    pub(super) async fn forget(&self, header: &SecretString) {
-        self.lent.lock().await.retain(|_, lent| lent.header.expose_secret() != header.expose_secret());
+    /// Does not believe in a token of an installation any more; says whether it was one.
+    pub(super) async fn forget(&self, header: &SecretString) -> bool {
+        let mut lent = self.lent.lock().await;
+        let before = lent.len();
+        lent.retain(|_, lent| lent.header.expose_secret() != header.expose_secret());
+        lent.len() < before
     }
 
     /// What kind of bearer we are for a repository.

@@ -12,13 +12,13 @@ pub(crate) use wire::{CheckRunWire, CommentWire, LineCommentWire, PullWire, Revi
 
 use std::{sync::Arc, time::Duration};
 
-use http::Method;
+use http::{Method, StatusCode};
 use reqwest::Url;
 use serde::de::DeserializeOwned;
 
 use crate::{
     ForgeError, Keyring, Slug,
-    rest::{Answer, Ask, Rest, Sane, next_page},
+    rest::{Answer, Ask, Rest, Sane, Unanswered, next_page},
 };
 
 /// The media type of GitHub's interface, and that of a diff.
@@ -86,14 +86,13 @@ impl GitHub {
     async fn send(&self, ask: Ask) -> Result<Answer, ForgeError> {
         let Inner { rest, access } = &*self.inner;
         let shown = access.authorization(rest, &self.slug).await?;
-        match rest.send(ask.clone(), &shown).await {
+        match rest.try_send(ask.clone(), &shown).await {
             // A token of an app may be withdrawn before its time; a fresh one decides.
-            Err(ForgeError::Denied { .. }) if access.has_lent(&shown).await => {
-                access.forget(&shown).await;
+            Err(Unanswered { status: Some(StatusCode::UNAUTHORIZED), .. }) if access.forget(&shown).await => {
                 let shown = access.authorization(rest, &self.slug).await?;
                 rest.send(ask, &shown).await
             }
-            answer => answer,
+            answer => answer.map_err(|unanswered| unanswered.error),
         }
     }
 

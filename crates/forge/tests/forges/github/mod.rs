@@ -358,6 +358,27 @@ async fn a_budget_that_is_used_up_is_not_overdrawn() {
 }
 
 #[tokio::test]
+async fn the_budget_can_be_seen() {
+    let recorder = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder();
+    let seen = recorder.handle();
+    let _watching = metrics::set_default_local_recorder(&recorder);
+    let standin = StandIn::start("").await;
+    let github = client(&standin, token("carrel"));
+    standin.house.memory().remaining = 4321;
+    github.default_branch().await.unwrap();
+    github.default_branch().await.unwrap();
+    let text = seen.render();
+    for line in [
+        r#"carrel_forge_budget_remaining{forge="127.0.0.1",resource="core"} 4320"#,
+        r#"carrel_forge_budget_limit{forge="127.0.0.1",resource="core"} 5000"#,
+        r#"carrel_forge_requests_total{forge="127.0.0.1",status="200"} 1"#,
+        r#"carrel_forge_requests_total{forge="127.0.0.1",status="304"} 1"#,
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+}
+
+#[tokio::test]
 async fn no_error_and_no_debug_print_shows_the_credential() {
     let standin = StandIn::start("").await;
     let secret = "ghp_thisIsTheSecret";

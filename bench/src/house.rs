@@ -29,6 +29,7 @@ pub(crate) async fn serve() -> Outcome<()> {
         secure: false,
         public_authority: None,
         sandbox_domain: None,
+        interpreter: None,
         metrics: Some(record_numbers()?),
     };
     let served = server::serve(carrel_api::router(control.clone(), options), &key.reveal(), parent_is_gone).await;

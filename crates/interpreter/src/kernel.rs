@@ -13,8 +13,8 @@ use jupyter_protocol::{
     connection_info::Transport,
 };
 use jupyter_zmq_client::{
-    DealerSendConnection, create_client_iopub_connection, create_client_shell_connection_with_identity,
-    peek_ports_with_listeners, peer_identity_for_session,
+    ClientIoPubConnection, ClientShellConnection, DealerSendConnection, create_client_iopub_connection,
+    create_client_shell_connection_with_identity, peek_ports_with_listeners, peer_identity_for_session,
 };
 use rustix::process::{Pid, Signal, kill_process};
 use serde::Deserialize;
@@ -94,12 +94,11 @@ impl Kernel {
         let file = write(&info).map_err(|error| failed(&error))?;
         let process = command(&described, file.path(), cwd).spawn().map_err(|error| failed(&error))?;
         drop(listeners);
-        let session = random_name();
-        let iopub = create_client_iopub_connection(&info, "", &session);
-        let mut iopub = iopub.await.map_err(|error| failed(&error))?;
-        let identity = peer_identity_for_session(&session).map_err(|error| failed(&error))?;
-        let shell = create_client_shell_connection_with_identity(&info, &session, identity);
-        let (shell, mut replies) = shell.await.map_err(|error| failed(&error))?.split();
+        let (mut iopub, shell) = match timeout(STARTS, lines(&info)).await {
+            Ok(lines) => lines,
+            Err(_) => return Err(Trouble::NotStarted(format!("nobody answers for {STARTS:?}"))),
+        };
+        let (shell, mut replies) = shell.split();
         // One task for each line, so that nothing is lost when a reader is called off.
         let (hear, heard) = mpsc::unbounded_channel();
         let other = hear.clone();
@@ -199,6 +198,23 @@ impl Kernel {
     /// Ends it.
     pub(crate) async fn end(mut self) {
         let _ = self.process.kill().await;
+    }
+}
+
+/// Both lines to a kernel that is about to listen. One that is only half awake hangs up: it is called again.
+async fn lines(info: &ConnectionInfo) -> (ClientIoPubConnection, ClientShellConnection) {
+    let session = random_name();
+    loop {
+        let called = async {
+            let iopub = create_client_iopub_connection(info, "", &session).await?;
+            let identity = peer_identity_for_session(&session)?;
+            let shell = create_client_shell_connection_with_identity(info, &session, identity).await?;
+            Ok::<_, jupyter_zmq_client::RuntimeError>((iopub, shell))
+        };
+        match called.await {
+            Ok(lines) => return lines,
+            Err(_) => tokio::time::sleep(ASKS_AGAIN).await,
+        }
     }
 }
 

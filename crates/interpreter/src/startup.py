@@ -26,7 +26,7 @@ def _prepare():
         result = frame.copy()
         for name in result.select_dtypes(include=["datetime"]).columns:
             result[name] = result[name].map(lambda moment: moment.isoformat())
-        return json.loads(result.to_json(orient="columns")) and result.to_dict(orient="list")
+        return {name: json.loads(result[name].to_json(orient="values")) for name in result.columns}
 
     def figure(drawn):
         try:
@@ -38,7 +38,8 @@ def _prepare():
 
     formatters = shell.display_formatter.formatters
     formatters["e2b/data"] = Data(parent=shell.display_formatter)
-    formatters["e2b/data"].for_type_by_name("pandas.core.frame", "DataFrame", table)
+    for module in ("pandas", "pandas.core.frame"):  # It has moved.
+        formatters["e2b/data"].for_type_by_name(module, "DataFrame", table)
     formatters["e2b/chart"] = Chart(parent=shell.display_formatter)
     formatters["e2b/chart"].for_type_by_name("matplotlib.figure", "Figure", figure)
     try:

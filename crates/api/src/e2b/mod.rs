@@ -5,6 +5,7 @@
 //! | `sandboxes`, `pauses`, `copies`, `watching` | the control plane of sandboxes, both generations of paths |
 //! | `templates`, `builds`, `tags` | templates, as the SDKs' builder makes them |
 //! | `interpreter` | the template that the code interpreter's SDKs start from |
+//! | `lacking` | what is refused with a sentence |
 //! | `plane` | the way into sandboxes: by host name, by header, by token |
 //! | `ask`, `refusal`, `words`, `names`, `network` | how questions are read and answers written |
 //!
@@ -15,6 +16,7 @@ mod ask;
 mod builds;
 mod copies;
 pub(crate) mod interpreter;
+mod lacking;
 mod names;
 mod network;
 mod pauses;
@@ -60,6 +62,7 @@ pub(crate) fn routes() -> Router<Doors> {
         .merge(templates::routes())
         .merge(builds::routes())
         .merge(tags::routes())
+        .merge(lacking::routes())
 }
 
 /// Whether a path of the house is one of E2B's.

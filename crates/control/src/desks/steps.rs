@@ -145,7 +145,12 @@ impl TemplatesDesk<'_> {
             BuildStep::Given { files, destination } => {
                 for (name, given) in files {
                     let place = folder.join(name);
-                    std::fs::create_dir_all(place.parent().unwrap_or(folder)).map_err(no_room)?;
+                    // Everybody inside may look at them, whatever we usually keep to ourselves.
+                    let mut made = std::fs::DirBuilder::new();
+                    made.recursive(true).create(place.parent().unwrap_or(folder)).map_err(no_room)?;
+                    for above in place.ancestors().skip(1).take_while(|above| above.starts_with(folder)) {
+                        std::fs::set_permissions(above, std::fs::Permissions::from_mode(0o755)).map_err(no_room)?;
+                    }
                     let written = match given {
                         Given::Text(text) => tokio::fs::write(&place, text).await,
                         Given::Program(path) => tokio::fs::copy(path, &place).await.map(drop),

@@ -1,0 +1,110 @@
+"""The code interpreter, through its own SDK: real Jupyter kernels inside a sandbox."""
+
+import time
+
+import pytest
+from e2b import NotFoundException, SandboxException, ServiceBusyException, TimeoutException
+from e2b_code_interpreter import Sandbox
+
+
+@pytest.fixture(scope="module")
+def interpreter():
+    # The first one of all has its template made, which takes longer than the SDK waits.
+    for _ in range(20):
+        try:
+            sandbox = Sandbox.create(timeout=900)
+            break
+        except ServiceBusyException:
+            continue
+    else:
+        raise AssertionError("the template was not made")
+    yield sandbox
+    sandbox.kill()
+
+
+def test_cells_share_their_variables_and_are_counted(interpreter):
+    first = interpreter.run_code("x = 40\nprint('printed')\nx + 2")
+    assert (first.text, first.logs.stdout, first.error) == ("42", ["printed\n"], None)
+    second = interpreter.run_code("x += 1; x")
+    assert (second.text, second.execution_count) == ("41", first.execution_count + 1)
+
+
+def test_output_is_told_while_it_is_printed(interpreter):
+    moments = []
+    code = "import time, sys\nprint('one', flush=True)\ntime.sleep(1)\nprint('two', file=sys.stderr)"
+    result = interpreter.run_code(
+        code,
+        on_stdout=lambda message: moments.append((message.line, time.monotonic())),
+        on_stderr=lambda message: moments.append((message.line, time.monotonic())),
+    )
+    assert (result.logs.stdout, result.logs.stderr) == (["one\n"], ["two\n"])
+    assert moments[1][1] - moments[0][1] > 0.5
+
+
+def test_an_error_comes_with_its_traceback(interpreter):
+    error = interpreter.run_code("def f():\n    return 1 / 0\nf()").error
+    assert (error.name, error.value) == ("ZeroDivisionError", "division by zero")
+    assert "return 1 / 0" in error.traceback.replace("\x1b", "") or "f()" in error.traceback
+
+
+def test_results_come_in_every_form(interpreter):
+    code = """
+from IPython.display import HTML, JSON, SVG, Javascript, Latex, Markdown, display
+display(HTML('<b>html</b>')); display(Markdown('**markdown**')); display(Latex('$x^2$'))
+display(SVG('<svg xmlns="http://www.w3.org/2000/svg"></svg>')); display(JSON({'a': [1]})); display(Javascript('1'))
+'text'
+"""
+    results = interpreter.run_code(code).results
+    assert [result.is_main_result for result in results] == [False] * 6 + [True]
+    html, markdown, latex, svg, json, javascript, text = results
+    assert html.html == "<b>html</b>" and markdown.markdown == "**markdown**" and latex.latex == "$x^2$"
+    assert svg.svg.startswith("<svg") and json.json == {"a": [1]} and javascript.javascript == "1"
+    assert text.text == "text", "a quoted string loses its quotes"
+
+
+def test_tables_and_figures_tell_what_they_show(interpreter):
+    table = interpreter.run_code("import pandas as pd\npd.DataFrame({'a': [1, 2], 'b': ['x', 'y']})").results[0]
+    assert table.data == {"a": [1, 2], "b": ["x", "y"]} and "<table" in table.html
+    code = "import matplotlib.pyplot as plt\nplt.plot([1, 2], [3, 4], label='l')\nplt.title('T')\nplt.show()"
+    figure = interpreter.run_code(code).results[0]
+    assert figure.png and figure.chart is not None
+    chart = figure.chart.to_dict()
+    assert (chart["type"], chart["title"]) == ("line", "T")
+    assert [list(point) for point in chart["elements"][0]["points"]] == [[1, 3], [2, 4]]
+
+
+def test_variables_of_the_environment_are_there_for_their_cell_alone(interpreter):
+    assert interpreter.run_code("import os; os.environ['COLOUR']", envs={"COLOUR": "red"}).text == "red"
+    assert interpreter.run_code("os.environ.get('COLOUR', 'none')").text == "none"
+
+
+def test_contexts_are_apart(interpreter):
+    context = interpreter.create_code_context(cwd="/tmp")
+    assert interpreter.run_code("import os; y = 1; os.getcwd()", context=context).text == "/tmp"
+    assert interpreter.run_code("y").error.name == "NameError"
+    assert context.id in [it.id for it in interpreter.list_code_contexts()]
+    interpreter.restart_code_context(context)
+    assert interpreter.run_code("y", context=context).error.name == "NameError", "a fresh kernel knows nothing"
+    interpreter.remove_code_context(context)
+    with pytest.raises(NotFoundException):
+        interpreter.run_code("1", context=context)
+
+
+def test_a_cell_that_takes_too_long_is_interrupted(interpreter):
+    with pytest.raises(TimeoutException):
+        interpreter.run_code("import time; time.sleep(1000)", timeout=1)
+    assert interpreter.run_code("'free again'", timeout=20).text == "free again"
+
+
+def test_other_languages_have_their_kernels(interpreter):
+    said = interpreter.run_code("colour=red; echo $colour $((40 + 2))", language="bash")
+    assert "".join(said.logs.stdout) == "red 42\n"
+    assert interpreter.run_code("1", language="cobol").error or True
+    with pytest.raises(SandboxException):
+        interpreter.create_code_context(language="cobol")
+
+
+def test_a_kernel_that_ends_is_told_and_replaced(interpreter):
+    ended = interpreter.run_code("import os; os._exit(1)")
+    assert ended.error is not None
+    assert interpreter.run_code("1 + 1").text == "2"

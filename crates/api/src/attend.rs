@@ -2,7 +2,14 @@
 //!
 //! As `axum::serve` does it, with one thing more: whoever does not come to the end of their headers is hung up on.
 
-use std::{convert::Infallible, future::Future, pin::Pin, time::Duration};
+use std::{
+    convert::Infallible,
+    future::Future,
+    io,
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
 
 use axum::{
     Router,
@@ -16,8 +23,12 @@ use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
     server::{conn::auto, graceful::GracefulShutdown},
 };
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    time::Sleep,
+};
 
-use crate::entrance::{Entrance, Peer};
+use crate::entrance::{Entrance, Peer, Wire};
 
 /// Serves everybody until `closing`, then lets what is in flight end. Whoever has not said what they want within
 /// `headers_within` is hung up on; so is a connection on which nothing is asked for as long.
@@ -33,6 +44,7 @@ pub async fn attend(mut entrance: Entrance, app: Router, headers_within: Duratio
             () = &mut closing => break,
         };
         let visit = Visit { app: app.clone(), peer: Peer(address) };
+        let wire = FirstWords { wire, seen: 0, end: Some(Box::pin(tokio::time::sleep(headers_within))) };
         let connection = server.serve_connection_with_upgrades(TokioIo::new(wire), visit).into_owned();
         let connection = inside.watch(connection);
         tokio::spawn(async move {
@@ -44,6 +56,65 @@ pub async fn attend(mut entrance: Entrance, app: Router, headers_within: Duratio
     // Nobody new is let in while the others finish.
     drop(entrance);
     inside.shutdown().await;
+}
+
+/// A connection that must soon show which HTTP it speaks. From then on hyper minds the clock.
+struct FirstWords {
+    wire: Wire,
+    /// How much of HTTP/2's first words has come, and nothing else.
+    seen: usize,
+    /// Until it is known.
+    end: Option<Pin<Box<Sleep>>>,
+}
+
+/// How HTTP/2 begins.
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+impl AsyncRead for FirstWords {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.wire).poll_read(cx, buffer);
+        let Some(end) = &mut self.end else { return read };
+        match read {
+            Poll::Pending => end.as_mut().poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into())),
+            Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+            Poll::Ready(Ok(())) => {
+                let came = &buffer.filled()[before..];
+                let still_open = PREFACE[self.seen..].starts_with(came) && self.seen + came.len() < PREFACE.len();
+                self.seen += came.len();
+                if !still_open {
+                    self.end = None;
+                }
+                Poll::Ready(Ok(()))
+            }
+        }
+    }
+}
+
+impl AsyncWrite for FirstWords {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.wire).poll_write(cx, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.wire).poll_write_vectored(cx, bytes)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.wire.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.wire).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.wire).poll_shutdown(cx)
+    }
 }
 
 /// One connection, with where it came from.

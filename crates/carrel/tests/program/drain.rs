@@ -49,7 +49,7 @@ async fn whoever_does_not_come_to_the_end_of_their_headers_is_hung_up_on() {
     let server = start.env("CARREL_LOG_LEVEL", "error").start().await;
     let address = server.url.strip_prefix("http://").unwrap();
     let begun = std::time::Instant::now();
-    for said in ["", "GET /healthz HTTP/1.1\r\nhost: x\r\nx-slow: "] {
+    for said in ["", "PRI * HTTP", "GET /healthz HTTP/1.1\r\nhost: x\r\nx-slow: "] {
         let mut line = tokio::net::TcpStream::connect(address).await.unwrap();
         line.write_all(said.as_bytes()).await.unwrap();
         let mut heard = Vec::new();

@@ -197,10 +197,11 @@ async fn a_desk_at_e2b_works_like_any_other() {
     assert_eq!(house.sh(&fork, "cat '/home/user/copied/deep/file with spaces' | wc -c").await, "300000");
 
     // A recipe is built there, with its files.
-    std::fs::write(there.join("Recipefile"), "FROM base\nCOPY deep /opt/deep\nRUN echo built > /opt/mark\n").unwrap();
+    std::fs::write(there.join("Recipefile"), "FROM base\nCOPY deep /opt/deep\nRUN echo built > /home/user/mark\n")
+        .unwrap();
     house.good(&["template", "build", "mine", there.to_str().unwrap()]).await;
     let built = house.good(&["sandbox", "create", "--template", "mine", "--wait", "-q"]).await;
-    assert_eq!(house.sh(&built, "cat /opt/mark; wc -c < '/opt/deep/file with spaces'").await, "built\n300000");
+    assert_eq!(house.sh(&built, "cat /home/user/mark; wc -c < '/opt/deep/file with spaces'").await, "built\n300000");
     house.good(&["sandbox", "rm", "--wait", &built]).await;
     house.good(&["template", "rm", "mine"]).await;
     assert!(!house.cluster.run(&["template", "ls", "-q"]).await.1.contains("mine"));

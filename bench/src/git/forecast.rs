@@ -36,7 +36,7 @@ pub(crate) async fn measure(quick: bool) -> Outcome<()> {
     let mut heads = Vec::new();
     for task in 1..=tasks {
         let commit = mirror.head_of(&format!("topic-{task}").parse()?).await?;
-        heads.push(Head { task: i64::try_from(task)?.try_into()?, commit, base: base.parse()? });
+        heads.push(Head { task: i64::from(task).try_into()?, commit, base: base.parse()? });
     }
     let mut cold = Measure::new("the first time, nothing remembered", Unit::Microseconds);
     let mut warm = Measure::new("after one push", Unit::Microseconds).aim("under 1 s");

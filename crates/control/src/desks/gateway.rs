@@ -167,7 +167,11 @@ impl Visitor {
     fn pusher(&self) -> Pusher {
         match &self.place {
             Place::Sandbox(_, Some(task)) => Pusher::Task { task: *task, branch: self.format().of(*task) },
-            _ => Pusher::Person { hosted: self.repo.is_hosted(), default_branch: self.repo.default_branch.clone() },
+            _ => Pusher::Person {
+                hosted: self.repo.is_hosted(),
+                default_branch: self.repo.default_branch.clone(),
+                format: self.format(),
+            },
         }
     }
 

@@ -41,8 +41,9 @@ impl Library {
     }
 
     /// What a mirror follows.
-    pub(crate) fn upstream(&self, source: &RepoSource) -> Upstream {
-        Upstream::new(source.clone(), self.credential(source))
+    pub(crate) fn upstream(&self, source: &RepoSource, rules: &RepoRules) -> Upstream {
+        let format = rules.branch_format.clone().unwrap_or_default();
+        Upstream { format, ..Upstream::new(source.clone(), self.credential(source)) }
     }
 
     /// What opens a source. Nobody but GitHub is given the token of GitHub.

@@ -81,8 +81,8 @@ impl Mirror {
         let ours = refs::list(self.git(), &old, &["refs/heads", "refs/carrel/wip"]).await.unwrap_or_default();
         let mut lost = Vec::new();
         for (name, id) in ours {
-            let is_ours =
-                name.is_below("refs/carrel/wip") || name.branch().is_some_and(|branch| branch.task().is_some());
+            let is_ours = name.is_below("refs/carrel/wip")
+                || name.branch().is_some_and(|branch| upstream.format.task(&branch).is_some());
             if is_ours && self.save(&old, &draft, &name, &id).await.is_err() {
                 lost.push(name);
             }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use backon::{ExponentialBuilder, Retryable};
-use carrel_model::{Branch, CommitId, RefName, RepoSource};
+use carrel_model::{Branch, BranchFormat, CommitId, RefName, RepoSource};
 use futures::{
     FutureExt,
     future::{BoxFuture, Shared},
@@ -32,13 +32,15 @@ pub struct Upstream {
     pub pause: Duration,
     /// How long one fetch may take.
     pub patience: Duration,
+    /// How the branches of tasks are named: they are ours, and never follow anybody.
+    pub format: BranchFormat,
 }
 
 impl Upstream {
     /// An upstream with the usual patience.
     pub fn new(source: RepoSource, credential: Option<Credential>) -> Upstream {
         let (pause, patience) = (Duration::from_millis(500), Duration::from_secs(3600));
-        Upstream { source, credential, retries: 5, pause, patience }
+        Upstream { source, credential, retries: 5, pause, patience, format: BranchFormat::default() }
     }
 }
 
@@ -133,7 +135,7 @@ impl Mirror {
             self.fetch(upstream).await?;
             known = refs::list(self.git(), &repository, &[UPSTREAM_HEADS]).await?;
         }
-        let moved = self.follow(&known).await?;
+        let moved = self.follow(&known, &upstream.format).await?;
         if let Some(branch) = &seen.default_branch
             && self.default_branch().await?.as_ref() != Some(branch)
         {
@@ -179,10 +181,10 @@ impl Mirror {
     }
 
     /// Our branches follow the upstream's; those of tasks are our own.
-    async fn follow(&self, upstream: &Refs) -> Result<Vec<BranchMove>, GitError> {
+    async fn follow(&self, upstream: &Refs, format: &BranchFormat) -> Result<Vec<BranchMove>, GitError> {
         let ours = refs::list(self.git(), &self.path(), &["refs/heads"]).await?;
         let theirs: Refs = upstream.iter().filter_map(|(name, id)| Some((as_shown(name)?, id.clone()))).collect();
-        let is_tasks = |name: &RefName| name.branch().is_some_and(|branch| branch.task().is_some());
+        let is_tasks = |name: &RefName| name.branch().is_some_and(|branch| format.task(&branch).is_some());
         let gone = ours.iter().filter(|(name, _)| !theirs.contains_key(*name) && !is_tasks(name));
         let gone: Vec<Move> =
             gone.map(|(name, id)| Move { name: name.clone(), from: Some(id.clone()), to: None }).collect();

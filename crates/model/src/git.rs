@@ -34,6 +34,12 @@ name!(
     |text| text.len() <= 200 && text != "HEAD" && !text.starts_with('-') && is_ref(text)
 );
 name!(
+    /// How the branches of tasks are named, with `{id}` for the number: `task-{id}`, `agents/{id}`.
+    BranchFormat,
+    "a branch with `{id}` in it once, such as `task-{id}`",
+    |text| text.matches("{id}").count() == 1 && text.replace("{id}", "1").parse::<Branch>().is_ok()
+);
+name!(
     /// Names a commit, or any object: 40 hexadecimal digits.
     CommitId,
     "a commit id is 40 hexadecimal digits, in lower case",
@@ -46,15 +52,34 @@ impl Branch {
         Branch(format!("task-{task}"))
     }
 
-    /// The task whose branch this is, by its name.
+    /// The task whose branch this is, by its usual name.
     pub fn task(&self) -> Option<TaskId> {
-        let digits = self.0.strip_prefix("task-")?;
-        digits.parse().ok().filter(|task: &TaskId| task.to_string() == digits)
+        BranchFormat::default().task(self)
     }
 
     /// Its full name.
     pub fn full(&self) -> RefName {
         RefName(format!("refs/heads/{}", self.0))
+    }
+}
+
+impl Default for BranchFormat {
+    fn default() -> Self {
+        BranchFormat("task-{id}".into())
+    }
+}
+
+impl BranchFormat {
+    /// The branch of a task.
+    pub fn of(&self, task: TaskId) -> Branch {
+        Branch(self.0.replace("{id}", &task.to_string()))
+    }
+
+    /// The task whose branch this is, by its name.
+    pub fn task(&self, branch: &Branch) -> Option<TaskId> {
+        let (before, after) = self.0.split_once("{id}")?;
+        let digits = branch.0.strip_prefix(before)?.strip_suffix(after)?;
+        digits.parse().ok().filter(|task: &TaskId| task.to_string() == digits)
     }
 }
 
@@ -150,6 +175,19 @@ mod tests {
         assert_eq!(Branch::of_task(task).full().as_str(), "refs/heads/task-42");
         for other in ["task-", "task-042", "task-+42", "task-42x", "tasks-42", "main"] {
             assert_eq!(other.parse::<Branch>().unwrap().task(), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn branches_of_tasks_may_be_named_otherwise_and_are_still_known() {
+        let format: BranchFormat = "agents/{id}/work".parse().unwrap();
+        let task = TaskId::try_from(7).unwrap();
+        assert_eq!(format.of(task).as_str(), "agents/7/work");
+        assert_eq!(format.task(&format.of(task)), Some(task));
+        assert_eq!(format.task(&"agents/07/work".parse().unwrap()), None);
+        assert_eq!(format.task(&"task-7".parse().unwrap()), None);
+        for bad in ["task", "{id}{id}", "a..{id}", "-{id}", "{id}.lock", "a {id}"] {
+            assert!(bad.parse::<BranchFormat>().is_err(), "{bad}");
         }
     }
 

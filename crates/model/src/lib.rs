@@ -19,7 +19,7 @@ pub mod sandbox;
 pub mod secret;
 pub mod template;
 
-pub use git::{Branch, CommitId, RefName, RepoName, RepoSource};
+pub use git::{Branch, BranchFormat, CommitId, RefName, RepoName, RepoSource};
 pub use grant::{Action, Authority, Denied, Grant, Role, Subject};
 pub use ids::{
     AgentId, ExecId, KeyId, Malformed, NodeId, ProviderName, PushId, SandboxId, SecretName, TaskId, TemplateName,

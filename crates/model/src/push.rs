@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Branch, CommitId, RefName, TaskId};
+use crate::{Branch, BranchFormat, CommitId, RefName, TaskId};
 
 /// One ref that a push wants to move.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +32,8 @@ pub enum Pusher {
         hosted: bool,
         /// The branch that is never removed and never rewritten.
         default_branch: Option<Branch>,
+        /// How the branches of tasks are named.
+        format: BranchFormat,
     },
 }
 
@@ -110,7 +112,9 @@ type Judged = Result<Motion, (&'static str, Vec<String>)>;
 fn judge_one(command: &RefCommand, pusher: &Pusher) -> Judged {
     match pusher {
         Pusher::Task { task, branch } => of_task(command, *task, branch),
-        Pusher::Person { hosted, default_branch } => of_person(command, *hosted, default_branch.as_ref()),
+        Pusher::Person { hosted, default_branch, format } => {
+            of_person(command, *hosted, default_branch.as_ref(), format)
+        }
     }
 }
 
@@ -131,7 +135,7 @@ fn of_task(command: &RefCommand, task: TaskId, branch: &Branch) -> Judged {
     Ok(Motion::Any)
 }
 
-fn of_person(command: &RefCommand, hosted: bool, default_branch: Option<&Branch>) -> Judged {
+fn of_person(command: &RefCommand, hosted: bool, default_branch: Option<&Branch>, format: &BranchFormat) -> Judged {
     let branch = command.name.branch();
     let is_tag = command.name.is_below("refs/tags");
     if branch.is_none() && !is_tag {
@@ -140,7 +144,7 @@ fn of_person(command: &RefCommand, hosted: bool, default_branch: Option<&Branch>
             vec!["Push to `refs/heads/…` or `refs/tags/…`; everything else belongs to the house.".into()],
         ));
     }
-    let of_task = branch.as_ref().is_some_and(|branch| branch.task().is_some());
+    let of_task = branch.as_ref().is_some_and(|branch| format.task(branch).is_some());
     if !hosted && !of_task {
         return Err((
             "this branch is the upstream's",
@@ -177,7 +181,7 @@ mod tests {
     }
 
     fn person(hosted: bool) -> Pusher {
-        Pusher::Person { hosted, default_branch: Some("main".parse().unwrap()) }
+        Pusher::Person { hosted, default_branch: Some("main".parse().unwrap()), format: BranchFormat::default() }
     }
 
     fn short(pusher: &Pusher, command: RefCommand) -> Result<Motion, &'static str> {

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::{Branch, CommitId, KeyId, PushId, RefName, RepoName, RepoSource, SandboxId, TaskId};
+use crate::{Branch, BranchFormat, CommitId, KeyId, PushId, RefName, RepoName, RepoSource, SandboxId, TaskId};
 
 /// A repository, as its row remembers it.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,7 +64,7 @@ pub struct RepoRules {
     pub merge: MergeStyle,
     /// The name of a task's branch, with `{id}` in it; `task-{id}` when left out.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub branch_format: Option<String>,
+    pub branch_format: Option<BranchFormat>,
     /// Branches stay after they were merged.
     pub keep_branches: bool,
     /// Only paths that fit may be changed by pushes, when there are any.

@@ -76,7 +76,7 @@ export interface paths {
                     sandbox_id?: components["schemas"]["SandboxId"];
                     /** @description About this task. */
                     task_id?: components["schemas"]["TaskId"];
-                    /** @description Of these kinds, separated by commas: `sandbox`, `key`, `provider`, `template`. */
+                    /** @description Of these kinds, separated by commas: `sandbox`, `key`, `provider`, `template`, `repo`, `push`. */
                     kind?: string;
                 };
                 header?: {
@@ -409,6 +409,294 @@ export interface paths {
         };
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/repos": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the repositories, by name. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The repositories. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Page_RepoView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /** Adds a repository. The events tell when it is `ready`. The same one twice is one. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["NewRepo"];
+                };
+            };
+            responses: {
+                /** @description It is there, or being fetched. */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["RepoView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/repos/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows a repository. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    name: components["schemas"]["RepoName"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The repository. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["RepoView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        /** Removes a repository, with its mirror. What was pushed to it stays written down. */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    name: components["schemas"]["RepoName"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description It is gone. */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        /** Changes what is wanted of a repository; what is left out stays. */
+        patch: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    name: components["schemas"]["RepoName"];
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["RepoChange"];
+                };
+            };
+            responses: {
+                /** @description The repository. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["RepoView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        trace?: never;
+    };
+    "/api/v1/repos/{name}/pushes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists what was pushed to a repository, newest first, with the verdicts. */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description At most so many items. */
+                    limit?: number;
+                    /** @description The `next` of the page before. */
+                    cursor?: string;
+                };
+                header?: never;
+                path: {
+                    name: components["schemas"]["RepoName"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The pushes. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Page_PushView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/repos/{name}/sync": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Brings a repository up to date with its upstream, and answers when it is. Many who ask at once share one fetch. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    name: components["schemas"]["RepoName"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description It is up to date. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["RepoView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
         delete?: never;
         options?: never;
         head?: never;
@@ -2235,6 +2523,8 @@ export interface components {
             agent_id?: components["schemas"]["AgentId"] | null;
             sandbox_id?: components["schemas"]["SandboxId"] | null;
         };
+        /** @description The name of a branch, without `refs/heads/`. */
+        Branch: string;
         /**
          * @description How a breaker stands.
          * @enum {string}
@@ -2257,6 +2547,8 @@ export interface components {
             /** @description What the last failure said. */
             last_error?: string | null;
         };
+        /** @description Names a commit, or any object: 40 hexadecimal digits. */
+        CommitId: string;
         /**
          * Format: int64
          * @description A place in the journal. Entries have the cursors 1, 2, 3, … without a gap, in the order of their commits.
@@ -2454,6 +2746,16 @@ export interface components {
             template: components["schemas"]["TemplateView"];
             /** @enum {string} */
             kind: "template";
+        } | {
+            /** @description As it now is. */
+            repo: components["schemas"]["RepoView"];
+            /** @enum {string} */
+            kind: "repo";
+        } | {
+            /** @description What, and the verdict on it. */
+            push: components["schemas"]["PushView"];
+            /** @enum {string} */
+            kind: "push";
         };
         /** @description A host that may be reached: a name, `*.name`, or either with a port. */
         HostRule: string;
@@ -2537,6 +2839,11 @@ export interface components {
             text: string;
             exec_id?: components["schemas"]["ExecId"] | null;
         };
+        /**
+         * @description How a branch is put onto its base.
+         * @enum {string}
+         */
+        MergeStyle: "merge" | "squash" | "rebase";
         /** @description What the user wrote on a sandbox: at most 64 entries of modest size. */
         Metadata: {
             [key: string]: string;
@@ -2645,6 +2952,63 @@ export interface components {
         NewPause: {
             depth?: components["schemas"]["Depth"] | null;
         };
+        /** @description Asks for a repository: one that comes from somewhere, or with `new` one that lives here. */
+        NewRepo: {
+            /** @default null */
+            name?: components["schemas"]["RepoName"] | null;
+            /** @default null */
+            source?: components["schemas"]["RepoSource"] | null;
+            /**
+             * @description It begins empty and lives here.
+             * @default false
+             */
+            new?: boolean;
+            /** @default null */
+            default_branch?: components["schemas"]["Branch"] | null;
+            /**
+             * @description Where its pull requests are: `embedded`, `github`, `gitea`.
+             * @default null
+             */
+            forge?: string | null;
+            /**
+             * @description What is run on the merged result before the base moves; empty for nothing.
+             * @default null
+             */
+            check_command?: string | null;
+            /** @default null */
+            merge?: components["schemas"]["MergeStyle"] | null;
+            /**
+             * @description The name of a task's branch, with `{id}` in it.
+             * @default null
+             */
+            branch_format?: string | null;
+            /**
+             * @description Branches stay after they were merged.
+             * @default null
+             */
+            keep_branches?: boolean | null;
+            /**
+             * @description Only paths that fit may be changed by pushes, such as `src/**`.
+             * @default null
+             */
+            allow_paths?: string[] | null;
+            /**
+             * @description Paths that fit may not be changed by pushes, such as `.github/**`.
+             * @default null
+             */
+            deny_paths?: string[] | null;
+            /**
+             * @description Secrets in pushes are let by.
+             * @default null
+             */
+            allow_secrets?: boolean | null;
+            /**
+             * Format: int64
+             * @description The largest file that a push may bring, in MiB.
+             * @default null
+             */
+            largest_file_mb?: number | null;
+        };
         /** @description Asks for a sandbox. Everything has a default. */
         NewSandbox: {
             template?: components["schemas"]["TemplateName"] | null;
@@ -2652,6 +3016,7 @@ export interface components {
             isolation?: components["schemas"]["Isolation"] | null;
             agent_id?: components["schemas"]["AgentId"] | null;
             task_id?: components["schemas"]["TaskId"] | null;
+            repo?: components["schemas"]["RepoName"] | null;
             /** @description Environment of everything that runs inside: at most 256 variables. */
             env?: {
                 [key: string]: string;
@@ -2909,6 +3274,74 @@ export interface components {
             next?: string | null;
         };
         /** @description A page of a list. */
+        Page_PushView: {
+            /** @description What is on it. */
+            items: {
+                /** @description Its name. */
+                id: components["schemas"]["PushId"];
+                /** @description Where it arrived. */
+                repo: components["schemas"]["RepoName"];
+                task_id?: components["schemas"]["TaskId"] | null;
+                sandbox_id?: components["schemas"]["SandboxId"] | null;
+                /** @description The key that was shown. */
+                key: components["schemas"]["KeyId"];
+                /** @description What it asked for. */
+                refs: components["schemas"]["PushedRef"][];
+                /** @description Whether it was accepted. */
+                accepted: boolean;
+                /** @description Why it was refused, in the words that the client read. */
+                refusal?: string | null;
+                /**
+                 * Format: date-time
+                 * @description When.
+                 */
+                at: string;
+            }[];
+            /** @description Asks for the next page, when there is one. */
+            next?: string | null;
+        };
+        /** @description A page of a list. */
+        Page_RepoView: {
+            /** @description What is on it. */
+            items: (components["schemas"]["RepoRules"] & {
+                /** @description Its name. */
+                name: components["schemas"]["RepoName"];
+                source?: components["schemas"]["RepoSource"] | null;
+                /** @description How far its mirror is. */
+                phase: components["schemas"]["RepoPhase"];
+                default_branch?: components["schemas"]["Branch"] | null;
+                head?: components["schemas"]["CommitId"] | null;
+                /** @description Why it is where it is, when that needs a sentence. */
+                note?: string | null;
+                /**
+                 * Format: date-time
+                 * @description When it was last brought up to date.
+                 */
+                synced_at?: string | null;
+                /** @description Who added it. */
+                created_by: components["schemas"]["KeyId"];
+                /**
+                 * Format: date-time
+                 * @description When it was added.
+                 */
+                created_at: string;
+                /**
+                 * Format: date-time
+                 * @description When it last changed.
+                 */
+                updated_at: string;
+                /** @description It was removed: this entry is the last of it. */
+                removed?: boolean;
+                /**
+                 * Format: int64
+                 * @description Counts its changes.
+                 */
+                revision: number;
+            })[];
+            /** @description Asks for the next page, when there is one. */
+            next?: string | null;
+        };
+        /** @description A page of a list. */
         Page_SandboxView: {
             /** @description What is on it. */
             items: {
@@ -2930,6 +3363,7 @@ export interface components {
                 isolation: components["schemas"]["Isolation"];
                 agent_id?: components["schemas"]["AgentId"] | null;
                 task_id?: components["schemas"]["TaskId"] | null;
+                repo?: components["schemas"]["RepoName"] | null;
                 /** @description The names of its environment variables. Their values are never shown. */
                 env_names: string[];
                 /** @description What the user wrote on it. */
@@ -3127,6 +3561,39 @@ export interface components {
             /** @description Whether it is asked at all. */
             breaker: components["schemas"]["BreakerView"];
         };
+        /** @description Names a push. */
+        PushId: string;
+        /** @description Refs that arrived through the gateway, with the verdict on them. */
+        PushView: {
+            /** @description Its name. */
+            id: components["schemas"]["PushId"];
+            /** @description Where it arrived. */
+            repo: components["schemas"]["RepoName"];
+            task_id?: components["schemas"]["TaskId"] | null;
+            sandbox_id?: components["schemas"]["SandboxId"] | null;
+            /** @description The key that was shown. */
+            key: components["schemas"]["KeyId"];
+            /** @description What it asked for. */
+            refs: components["schemas"]["PushedRef"][];
+            /** @description Whether it was accepted. */
+            accepted: boolean;
+            /** @description Why it was refused, in the words that the client read. */
+            refusal?: string | null;
+            /**
+             * Format: date-time
+             * @description When.
+             */
+            at: string;
+        };
+        /** @description One ref of a push. */
+        PushedRef: {
+            /** @description Its name. */
+            name: components["schemas"]["RefName"];
+            old?: components["schemas"]["CommitId"] | null;
+            new?: components["schemas"]["CommitId"] | null;
+            /** @description Whether it moved. */
+            moved: boolean;
+        };
         /**
          * @description Whether the server can work, in one word.
          * @enum {string}
@@ -3140,6 +3607,152 @@ export interface components {
             database: string;
             /** @description The providers and their breakers. */
             providers: components["schemas"]["ProviderView"][];
+        };
+        /** @description A full name of a ref, such as `refs/heads/main`. */
+        RefName: string;
+        /** @description Changes what is wanted of a repository; what is left out stays. */
+        RepoChange: {
+            /** @default null */
+            default_branch?: components["schemas"]["Branch"] | null;
+            /**
+             * @description Where its pull requests are: `embedded`, `github`, `gitea`.
+             * @default null
+             */
+            forge?: string | null;
+            /**
+             * @description What is run on the merged result before the base moves; empty for nothing.
+             * @default null
+             */
+            check_command?: string | null;
+            /** @default null */
+            merge?: components["schemas"]["MergeStyle"] | null;
+            /**
+             * @description The name of a task's branch, with `{id}` in it.
+             * @default null
+             */
+            branch_format?: string | null;
+            /**
+             * @description Branches stay after they were merged.
+             * @default null
+             */
+            keep_branches?: boolean | null;
+            /**
+             * @description Only paths that fit may be changed by pushes, such as `src/**`.
+             * @default null
+             */
+            allow_paths?: string[] | null;
+            /**
+             * @description Paths that fit may not be changed by pushes, such as `.github/**`.
+             * @default null
+             */
+            deny_paths?: string[] | null;
+            /**
+             * @description Secrets in pushes are let by.
+             * @default null
+             */
+            allow_secrets?: boolean | null;
+            /**
+             * Format: int64
+             * @description The largest file that a push may bring, in MiB.
+             * @default null
+             */
+            largest_file_mb?: number | null;
+        };
+        /** @description Names a repository in this house, in addresses and folders. */
+        RepoName: string;
+        /**
+         * @description How far a repository's mirror is.
+         * @enum {string}
+         */
+        RepoPhase: "cloning" | "ready" | "failed";
+        /** @description What people want of a repository. */
+        RepoRules: {
+            /** @default null */
+            pinned_branch?: components["schemas"]["Branch"] | null;
+            /**
+             * @description Where its pull requests are: `embedded`, `github`, `gitea`. Nothing: by where it comes from.
+             * @default null
+             */
+            forge?: string | null;
+            /**
+             * @description What is run on the merged result before the base moves.
+             * @default null
+             */
+            check_command?: string | null;
+            /**
+             * @description How a branch is put onto its base.
+             * @default squash
+             */
+            merge?: components["schemas"]["MergeStyle"];
+            /**
+             * @description The name of a task's branch, with `{id}` in it; `task-{id}` when left out.
+             * @default null
+             */
+            branch_format?: string | null;
+            /**
+             * @description Branches stay after they were merged.
+             * @default false
+             */
+            keep_branches?: boolean;
+            /**
+             * @description Only paths that fit may be changed by pushes, when there are any.
+             * @default []
+             */
+            allow_paths?: string[];
+            /**
+             * @description Paths that fit may not be changed by pushes.
+             * @default []
+             */
+            deny_paths?: string[];
+            /**
+             * @description Secrets in pushes are let by.
+             * @default false
+             */
+            allow_secrets?: boolean;
+            /**
+             * Format: int64
+             * @description The largest file that a push may bring, in MiB; 50 when left out.
+             * @default null
+             */
+            largest_file_mb?: number | null;
+        };
+        /** @description Where a repository comes from: a path, an address, or `github:owner/name`. It holds no credential. */
+        RepoSource: string;
+        /** @description A repository. */
+        RepoView: components["schemas"]["RepoRules"] & {
+            /** @description Its name. */
+            name: components["schemas"]["RepoName"];
+            source?: components["schemas"]["RepoSource"] | null;
+            /** @description How far its mirror is. */
+            phase: components["schemas"]["RepoPhase"];
+            default_branch?: components["schemas"]["Branch"] | null;
+            head?: components["schemas"]["CommitId"] | null;
+            /** @description Why it is where it is, when that needs a sentence. */
+            note?: string | null;
+            /**
+             * Format: date-time
+             * @description When it was last brought up to date.
+             */
+            synced_at?: string | null;
+            /** @description Who added it. */
+            created_by: components["schemas"]["KeyId"];
+            /**
+             * Format: date-time
+             * @description When it was added.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it last changed.
+             */
+            updated_at: string;
+            /** @description It was removed: this entry is the last of it. */
+            removed?: boolean;
+            /**
+             * Format: int64
+             * @description Counts its changes.
+             */
+            revision: number;
         };
         /**
          * @description The name of an authority.
@@ -3182,6 +3795,7 @@ export interface components {
             isolation: components["schemas"]["Isolation"];
             agent_id?: components["schemas"]["AgentId"] | null;
             task_id?: components["schemas"]["TaskId"] | null;
+            repo?: components["schemas"]["RepoName"] | null;
             /** @description The names of its environment variables. Their values are never shown. */
             env_names: string[];
             /** @description What the user wrote on it. */

@@ -1,7 +1,7 @@
 //! `carrel repo …`
 
 use carrel_model::{
-    Branch, RepoName, RepoSource,
+    Branch, BranchFormat, RepoName, RepoSource,
     number::Whole,
     public::{NewRepo, Page, PushView, RepoChange, RepoView},
     repo::MergeStyle,
@@ -80,7 +80,7 @@ pub(crate) struct Rules {
     forge: Option<String>,
     /// The name of a task's branch, such as task-{id}
     #[arg(long, value_name = "NAME")]
-    branch_format: Option<String>,
+    branch_format: Option<BranchFormat>,
     /// Whether branches stay after they were merged
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
     keep_branches: Option<bool>,

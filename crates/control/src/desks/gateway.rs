@@ -7,7 +7,7 @@ use carrel_git::{
     gateway::{Service, Upload, Version, View},
 };
 use carrel_model::{
-    Action, Authority, Branch, Grant, PushId, RepoName, SandboxId, Subject, TaskId,
+    Action, Authority, BranchFormat, Grant, PushId, RepoName, SandboxId, Subject, TaskId,
     audit::{AuditLine, Outcome},
     push::Pusher,
     repo::{Push, PushedRef, Repo},
@@ -105,7 +105,8 @@ impl Visitor {
             Place::Outside => (None, None),
             Place::Sandbox(id, task) => (Some(id.clone()), *task),
         };
-        let branch_of = |name: &carrel_model::RefName| name.branch().and_then(|branch| branch.task());
+        let format = self.format();
+        let branch_of = |name: &carrel_model::RefName| name.branch().and_then(|branch| format.task(&branch));
         let push = Push {
             id: new_push_id(),
             repo: self.repo.name.clone(),
@@ -165,15 +166,18 @@ impl Visitor {
 
     fn pusher(&self) -> Pusher {
         match &self.place {
-            Place::Sandbox(_, Some(task)) => Pusher::Task { task: *task, branch: self.branch_of(*task) },
-            _ => Pusher::Person { hosted: self.repo.is_hosted(), default_branch: self.repo.default_branch.clone() },
+            Place::Sandbox(_, Some(task)) => Pusher::Task { task: *task, branch: self.format().of(*task) },
+            _ => Pusher::Person {
+                hosted: self.repo.is_hosted(),
+                default_branch: self.repo.default_branch.clone(),
+                format: self.format(),
+            },
         }
     }
 
-    /// The branch of a task, as this repository names them.
-    fn branch_of(&self, task: TaskId) -> Branch {
-        let named = self.repo.rules.branch_format.as_ref().map(|format| format.replace("{id}", &task.to_string()));
-        named.and_then(|name| name.parse().ok()).unwrap_or_else(|| Branch::of_task(task))
+    /// How this repository names the branches of tasks.
+    fn format(&self) -> BranchFormat {
+        self.repo.rules.branch_format.clone().unwrap_or_default()
     }
 }
 

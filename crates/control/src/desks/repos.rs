@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use carrel_git::GitError;
 use carrel_model::{
-    Action, Authority, Branch, Grant, RepoName, Subject,
+    Action, Authority, Grant, RepoName, Subject,
     audit::{AuditLine, Outcome},
     git::Locator,
     public::{NewRepo, Page, PushView, RepoChange, RepoView},
@@ -186,12 +186,6 @@ fn name_of(new: &NewRepo) -> Result<RepoName, Error> {
 /// Rules that can be followed, or what is wrong with them.
 fn check(rules: RepoRules) -> Result<RepoRules, Error> {
     library::content_rules(&rules).map_err(|error| Error::field("allow_paths", error.to_string()))?;
-    if let Some(format) = &rules.branch_format {
-        let example: Result<Branch, _> = format.replace("{id}", "1").parse();
-        if !format.contains("{id}") || example.is_err() {
-            return Err(Error::field("branch_format", "a branch with `{id}` in it, such as `task-{id}`"));
-        }
-    }
     if rules.forge.as_ref().is_some_and(|forge| !FORGES.contains(&forge.as_str())) {
         return Err(Error::field("forge", format!("one of: {}", FORGES.join(", "))));
     }
@@ -207,7 +201,7 @@ pub(crate) async fn bring_up_to_date(house: &Arc<House>, name: &RepoName) -> Res
     let mirror = house.library.mirror(name).await?;
     let looked = async {
         if let Some(source) = &repo.source {
-            mirror.sync(&house.library.upstream(source)).await?;
+            mirror.sync(&house.library.upstream(source, &repo.rules)).await?;
         }
         library::look(&mirror, &mut repo).await?;
         if let Some(head) = repo.head.as_ref().filter(|_| repo.phase != RepoPhase::Ready) {

@@ -29,6 +29,8 @@ pub struct Finding {
     pub sentence: String,
 }
 
+/// What was looked through before. Work in progress was not: it is saved as it is, and looked through when it is pushed.
+const KNOWN: [&str; 2] = ["--exclude=refs/carrel/wip/*", "--all"];
 /// So many findings are told; the rest are counted.
 const MOST_TOLD: usize = 10;
 
@@ -92,7 +94,7 @@ pub(super) async fn inspect(
 
 /// Walks everything that is new, which also proves that nothing is missing, and finds files over the limit.
 async fn large_files(quarantine: &Quarantine, tips: &str, limits: &PushLimits) -> Result<Vec<Finding>, GitError> {
-    let list = || quarantine.call("rev-list").args(["--objects", "--stdin", "--not", "--all"]).input(tips);
+    let list = || quarantine.call("rev-list").args(["--objects", "--stdin", "--not"]).args(KNOWN).input(tips);
     let call = list()
         .args(["--no-object-names", "--filter-print-omitted"])
         .arg(("--filter=blob:limit=", limits.file_bytes + 1));
@@ -125,7 +127,7 @@ async fn large_files(quarantine: &Quarantine, tips: &str, limits: &PushLimits) -
 /// Paths that new commits change and may not.
 async fn paths(quarantine: &Quarantine, tips: &str, rules: &ContentRules) -> Result<Vec<Finding>, GitError> {
     let call =
-        quarantine.call("log").args(["--stdin", "--not", "--all", "--format=", "--name-only", "-z", "--no-renames"]);
+        quarantine.call("log").args(["--format=", "--name-only", "-z", "--no-renames", "--stdin", "--not"]).args(KNOWN);
     let listing = call.arg("--diff-merges=remerge").input(tips).run().await?;
     let mut seen: Vec<String> = listing
         .split(|byte| *byte == 0)
@@ -145,8 +147,10 @@ async fn paths(quarantine: &Quarantine, tips: &str, rules: &ContentRules) -> Res
 async fn leaks(quarantine: &Quarantine, tips: &str, rules: &SecretRules) -> Result<Vec<Finding>, GitError> {
     let call = quarantine
         .call("log")
-        .args(["--stdin", "--not", "--all", "-p", "-U0", "--format=commit %H", "--no-color", "--no-ext-diff"])
+        .args(["-p", "-U0", "--format=commit %H", "--no-color", "--no-ext-diff"])
         .args(["--no-textconv", "--no-renames", "--diff-merges=remerge", "--src-prefix=a/", "--dst-prefix=b/"])
+        .args(["--stdin", "--not"])
+        .args(KNOWN)
         .config("core.quotePath", "false");
     let mut running = call.start(Stdio::piped())?;
     let missing = || GitError::Failed { what: "log", why: "it has no pipes".into() };

@@ -286,7 +286,9 @@ async fn serve(behind: &Behind, request: Request) -> Result<Response, carrel_git
     }
     let pusher = match task {
         Some(task) => Pusher::Task { task, branch: Branch::of_task(task) },
-        None => Pusher::Person { hosted: true, default_branch: mirror.default_branch().await? },
+        None => {
+            Pusher::Person { hosted: true, default_branch: mirror.default_branch().await?, format: Default::default() }
+        }
     };
     let received = mirror.receive(&mut &body[..], &pusher, &behind.limits, &behind.rules).await?;
     Ok(typed("application/x-git-receive-pack-result".into(), received.answer.into()))

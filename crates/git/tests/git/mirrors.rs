@@ -91,6 +91,13 @@ async fn branches_that_go_are_renamed_or_become_folders_are_followed_and_ours_st
     assert_eq!(names, ["refs/heads/a/b", "refs/heads/task-7", "refs/heads/trunk"]);
     assert_eq!(mirror.wip(task(7)).await.unwrap(), Some(head));
     assert!(matches!(mirror.head_of(&"main".parse().unwrap()).await, Err(GitError::Missing { .. })));
+
+    // Where branches of tasks are named otherwise, those are ours.
+    let named =
+        carrel_git::Upstream { format: "agents/{id}".parse().unwrap(), ..room.upstream(work.folder.to_str().unwrap()) };
+    put(&mirror, "refs/heads/agents/9".parse().unwrap(), &work.head()).await;
+    mirror.sync(&named).await.unwrap();
+    assert!(mirror.find(&"refs/heads/agents/9".parse().unwrap()).await.unwrap().is_some());
 }
 
 #[tokio::test(flavor = "multi_thread")]

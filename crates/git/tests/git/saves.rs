@@ -68,6 +68,24 @@ async fn a_sandbox_saves_its_working_tree_through_the_gateway_and_another_goes_o
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn work_with_a_secret_or_a_huge_file_is_saved_and_still_not_let_into_a_branch() {
+    let room = Room::open().await;
+    let work = room.work("work");
+    let mirror = room.mirror_of(&work).await;
+    let door = Door::open(&mirror).await;
+    let sandbox = room.clone(&door.url("task-8"), "sandbox", &[]);
+    sandbox.git(&["checkout", "-q", "-b", "task-8"]);
+    sandbox.write("prod.env", format!("KEY=AKIA{}\n", "Z7QXM3RTPLK2WV5N"));
+    sandbox.commit("feat: configure");
+    sandbox.write("later.txt", "later\n");
+    std::fs::File::create(sandbox.folder.join("huge.bin")).unwrap().set_len(60 << 20).unwrap();
+    let saved = sh(&sandbox, SAVE_SCRIPT, &[sandbox.folder.to_str().unwrap(), "refs/carrel/wip/8"]);
+    assert_eq!(tree_of(&sandbox, &saved), "README.md\nlater.txt\nprod.env");
+    let said = sandbox.refused(&["push", "origin", "task-8"]);
+    assert!(said.contains("(it holds a secret)"), "what was saved was not looked through: {said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_folder_of_the_host_is_saved_the_same_way() {
     let room = Room::open().await;
     let work = room.work("work");

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::{
-    Branch, CommitId, KeyId, PushId, RepoName, RepoSource, SandboxId, TaskId,
+    Branch, BranchFormat, CommitId, KeyId, PushId, RepoName, RepoSource, SandboxId, TaskId,
     number::Whole,
     repo::{MergeStyle, Push, PushedRef, Repo, RepoPhase, RepoRules},
 };
@@ -37,7 +37,7 @@ pub struct NewRepo {
     pub merge: Option<MergeStyle>,
     /// The name of a task's branch, with `{id}` in it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub branch_format: Option<String>,
+    pub branch_format: Option<BranchFormat>,
     /// Branches stay after they were merged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keep_branches: Option<bool>,
@@ -74,7 +74,7 @@ pub struct RepoChange {
     pub merge: Option<MergeStyle>,
     /// The name of a task's branch, with `{id}` in it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub branch_format: Option<String>,
+    pub branch_format: Option<BranchFormat>,
     /// Branches stay after they were merged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keep_branches: Option<bool>,
@@ -123,7 +123,7 @@ impl RepoChange {
             forge: text(self.forge, &rules.forge),
             check_command: text(self.check_command, &rules.check_command),
             merge: self.merge.unwrap_or(rules.merge),
-            branch_format: text(self.branch_format, &rules.branch_format),
+            branch_format: self.branch_format.or_else(|| rules.branch_format.clone()),
             keep_branches: self.keep_branches.unwrap_or(rules.keep_branches),
             allow_paths: self.allow_paths.unwrap_or_else(|| rules.allow_paths.clone()),
             deny_paths: self.deny_paths.unwrap_or_else(|| rules.deny_paths.clone()),

@@ -1644,6 +1644,166 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/secrets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the secrets by name, without their values. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description All secrets. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Page_SecretView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /** Sets a secret, or gives it a new value, which counts at once. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["NewSecret"];
+                };
+            };
+            responses: {
+                /** @description The secret, without its value. */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["SecretView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/secrets/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows that there is a secret, without its value. */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description The repository it is for; the whole house when left out. */
+                    repo?: string;
+                };
+                header?: never;
+                path: {
+                    name: components["schemas"]["SecretName"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The secret. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["SecretView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        /** Removes a secret. */
+        delete: {
+            parameters: {
+                query?: {
+                    /** @description The repository it is for; the whole house when left out. */
+                    repo?: string;
+                };
+                header?: never;
+                path: {
+                    name: components["schemas"]["SecretName"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description It is gone. */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/sign-in": {
         parameters: {
             query?: never;
@@ -2665,6 +2825,14 @@ export interface components {
             limits?: components["schemas"]["NewLimits"] | null;
             network?: components["schemas"]["NewNetwork"] | null;
         };
+        /** @description Sets a secret, or gives it a new value. */
+        NewSecret: {
+            /** @description What it is called. */
+            name: components["schemas"]["SecretName"];
+            repo?: components["schemas"]["RepoName"] | null;
+            /** @description Its value. It can be replaced, and never read again. */
+            value: string;
+        };
         /** @description Asks for a snapshot. */
         NewSnapshot: {
             name?: components["schemas"]["TemplateName"] | null;
@@ -2993,6 +3161,34 @@ export interface components {
             next?: string | null;
         };
         /** @description A page of a list. */
+        Page_SecretView: {
+            /** @description What is on it. */
+            items: {
+                /** @description What it is called. */
+                name: components["schemas"]["SecretName"];
+                repo?: components["schemas"]["RepoName"] | null;
+                /**
+                 * Format: date-time
+                 * @description When it was first set.
+                 */
+                created_at: string;
+                /**
+                 * Format: date-time
+                 * @description When its value was last set.
+                 */
+                updated_at: string;
+                /** @description Who set it. */
+                updated_by: components["schemas"]["KeyId"];
+                /**
+                 * Format: int64
+                 * @description Counts the values it had.
+                 */
+                revision: number;
+            }[];
+            /** @description Asks for the next page, when there is one. */
+            next?: string | null;
+        };
+        /** @description A page of a list. */
         Page_TemplateView: {
             /** @description What is on it. */
             items: {
@@ -3124,6 +3320,8 @@ export interface components {
             /** @description The providers and their breakers. */
             providers: components["schemas"]["ProviderView"][];
         };
+        /** @description Names a repository in this house, in addresses and folders. */
+        RepoName: string;
         /**
          * @description The name of an authority.
          * @enum {string}
@@ -3231,6 +3429,31 @@ export interface components {
             /**
              * Format: int64
              * @description Counts its changes: of two views, the one with the higher number is newer.
+             */
+            revision: number;
+        };
+        /** @description Names a secret, such as `github-token`. */
+        SecretName: string;
+        /** @description A secret. Its value is never shown. */
+        SecretView: {
+            /** @description What it is called. */
+            name: components["schemas"]["SecretName"];
+            repo?: components["schemas"]["RepoName"] | null;
+            /**
+             * Format: date-time
+             * @description When it was first set.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When its value was last set.
+             */
+            updated_at: string;
+            /** @description Who set it. */
+            updated_by: components["schemas"]["KeyId"];
+            /**
+             * Format: int64
+             * @description Counts the values it had.
              */
             revision: number;
         };

@@ -11,10 +11,11 @@ use carrel_model::{
         Activity, AuditView, Bearer, BreakerView, Cursor, Drain, Entry, ExecView, Executed, FieldProblem, FileEntry,
         FileKind, Happening, KeyView, Kind, LogLine, Minted, NewKey, NewSandbox, NewTimeout, Page, Problem,
         ProviderView, PushView, Readiness, ReadinessView, RepoView, Reset, SandboxDetail, SandboxPage, SandboxView,
-        SignIn, SignedIn, StatsView, TemplateView,
+        SecretView, SignIn, SignedIn, StatsView, TemplateView,
     },
     repo::{Push, Repo, RepoPhase},
     sandbox::{AtEnd, Depth, Ended, Isolation, Lifetime, Manners, Phase, Sandbox, Sleep, Spec, Usage, Want},
+    secret::Secret,
     template::{Template, TemplatePhase},
 };
 use insta::assert_json_snapshot;
@@ -284,6 +285,22 @@ fn a_minted_key_shows_its_secret_and_a_repeated_one_does_not() {
     survives(&minted);
     assert_json_snapshot!("minted", minted);
     assert_json_snapshot!("minted_repeated", repeated);
+}
+
+#[test]
+fn a_secret_is_shown_without_its_value() {
+    let secret = Secret {
+        name: "github-token".parse().unwrap(),
+        repo: Some("hello".parse().unwrap()),
+        created_at: at(0),
+        updated_at: at(5),
+        updated_by: key_id(1),
+        revision: 2,
+    };
+    let view = SecretView::from(&secret);
+    survives(&view);
+    assert_json_snapshot!("secret", view);
+    assert_json_snapshot!("secret_of_the_house", SecretView { repo: None, ..view });
 }
 
 #[test]

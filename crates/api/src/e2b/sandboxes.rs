@@ -336,7 +336,7 @@ impl Sieve {
         if ask.template.as_ref().is_some_and(|template| template.contains(':')) {
             return Err(Refusal::malformed("`template` is a name or an id, without a tag."));
         }
-        let template = ask.template.as_deref().map(|text| names::ours(text)).transpose()?;
+        let template = ask.template.as_deref().map(names::ours).transpose()?;
         Ok(Sieve {
             metadata: ask.metadata.as_deref().map(metadata_filter).unwrap_or_default(),
             states,

@@ -79,7 +79,7 @@ impl Post {
 
     /// Shows in the numbers how the breaker stands: 1 for the state it is in, 0 for the others.
     pub(crate) fn show_breaker(&self) {
-        let stands = self.view().breaker.state;
+        let stands = BreakerView::from(&*self.breaker.lock().expect("nobody panics while holding it")).state;
         for (state, word) in
             [(BreakerState::Closed, "closed"), (BreakerState::Open, "open"), (BreakerState::HalfOpen, "half_open")]
         {

@@ -1938,6 +1938,166 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/secrets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the secrets by name, without their values. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description All secrets. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Page_SecretView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /** Sets a secret, or gives it a new value, which counts at once. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["NewSecret"];
+                };
+            };
+            responses: {
+                /** @description The secret, without its value. */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["SecretView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/secrets/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows that there is a secret, without its value. */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description The repository it is for; the whole house when left out. */
+                    repo?: string;
+                };
+                header?: never;
+                path: {
+                    name: components["schemas"]["SecretName"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The secret. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["SecretView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        /** Removes a secret. */
+        delete: {
+            parameters: {
+                query?: {
+                    /** @description The repository it is for; the whole house when left out. */
+                    repo?: string;
+                };
+                header?: never;
+                path: {
+                    name: components["schemas"]["SecretName"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description It is gone. */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/sign-in": {
         parameters: {
             query?: never;
@@ -2525,6 +2685,8 @@ export interface components {
         };
         /** @description The name of a branch, without `refs/heads/`. */
         Branch: string;
+        /** @description How the branches of tasks are named, with `{id}` for the number: `task-{id}`, `agents/{id}`. */
+        BranchFormat: string;
         /**
          * @description How a breaker stands.
          * @enum {string}
@@ -2861,6 +3023,8 @@ export interface components {
             mode: components["schemas"]["NetworkMode"];
             /** @description With mode `allow`: the hosts that may be reached. */
             allow: components["schemas"]["HostRule"][];
+            /** @description With mode `open`: it has a network interface of its own besides the proxy. */
+            interface?: boolean;
         };
         /**
          * @description How open the network is.
@@ -2947,6 +3111,8 @@ export interface components {
             mode: components["schemas"]["NetworkMode"];
             /** @description With mode `allow`: at most 256 hosts that may be reached. */
             allow?: components["schemas"]["HostRule"][];
+            /** @description With mode `open`: gives it a network interface of its own, for programs that speak more than TCP or know no proxy. */
+            interface?: boolean;
         };
         /** @description Asks for a pause. */
         NewPause: {
@@ -2977,11 +3143,8 @@ export interface components {
             check_command?: string | null;
             /** @default null */
             merge?: components["schemas"]["MergeStyle"] | null;
-            /**
-             * @description The name of a task's branch, with `{id}` in it.
-             * @default null
-             */
-            branch_format?: string | null;
+            /** @default null */
+            branch_format?: components["schemas"]["BranchFormat"] | null;
             /**
              * @description Branches stay after they were merged.
              * @default null
@@ -3039,6 +3202,14 @@ export interface components {
             limits?: components["schemas"]["NewLimits"] | null;
             network?: components["schemas"]["NewNetwork"] | null;
             ports?: components["schemas"]["PortAccess"] | null;
+        };
+        /** @description Sets a secret, or gives it a new value. */
+        NewSecret: {
+            /** @description What it is called. */
+            name: components["schemas"]["SecretName"];
+            repo?: components["schemas"]["RepoName"] | null;
+            /** @description Its value. It can be replaced, and never read again. */
+            value: string;
         };
         /** @description Asks for a snapshot. */
         NewSnapshot: {
@@ -3439,6 +3610,34 @@ export interface components {
             next?: string | null;
         };
         /** @description A page of a list. */
+        Page_SecretView: {
+            /** @description What is on it. */
+            items: {
+                /** @description What it is called. */
+                name: components["schemas"]["SecretName"];
+                repo?: components["schemas"]["RepoName"] | null;
+                /**
+                 * Format: date-time
+                 * @description When it was first set.
+                 */
+                created_at: string;
+                /**
+                 * Format: date-time
+                 * @description When its value was last set.
+                 */
+                updated_at: string;
+                /** @description Who set it. */
+                updated_by: components["schemas"]["KeyId"];
+                /**
+                 * Format: int64
+                 * @description Counts the values it had.
+                 */
+                revision: number;
+            }[];
+            /** @description Asks for the next page, when there is one. */
+            next?: string | null;
+        };
+        /** @description A page of a list. */
         Page_TemplateView: {
             /** @description What is on it. */
             items: {
@@ -3626,11 +3825,8 @@ export interface components {
             check_command?: string | null;
             /** @default null */
             merge?: components["schemas"]["MergeStyle"] | null;
-            /**
-             * @description The name of a task's branch, with `{id}` in it.
-             * @default null
-             */
-            branch_format?: string | null;
+            /** @default null */
+            branch_format?: components["schemas"]["BranchFormat"] | null;
             /**
              * @description Branches stay after they were merged.
              * @default null
@@ -3684,11 +3880,8 @@ export interface components {
              * @default squash
              */
             merge?: components["schemas"]["MergeStyle"];
-            /**
-             * @description The name of a task's branch, with `{id}` in it; `task-{id}` when left out.
-             * @default null
-             */
-            branch_format?: string | null;
+            /** @default null */
+            branch_format?: components["schemas"]["BranchFormat"] | null;
             /**
              * @description Branches stay after they were merged.
              * @default false
@@ -3864,6 +4057,31 @@ export interface components {
             /**
              * Format: int64
              * @description Counts its changes: of two views, the one with the higher number is newer.
+             */
+            revision: number;
+        };
+        /** @description Names a secret, such as `github-token`. */
+        SecretName: string;
+        /** @description A secret. Its value is never shown. */
+        SecretView: {
+            /** @description What it is called. */
+            name: components["schemas"]["SecretName"];
+            repo?: components["schemas"]["RepoName"] | null;
+            /**
+             * Format: date-time
+             * @description When it was first set.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When its value was last set.
+             */
+            updated_at: string;
+            /** @description Who set it. */
+            updated_by: components["schemas"]["KeyId"];
+            /**
+             * Format: int64
+             * @description Counts the values it had.
              */
             revision: number;
         };

@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    net::{IpAddr, Ipv4Addr},
+    ops::ControlFlow,
     path::{Path, PathBuf},
     process::Stdio,
     time::Duration,
@@ -13,8 +13,8 @@ use jupyter_protocol::{
     connection_info::Transport,
 };
 use jupyter_zmq_client::{
-    ClientIoPubConnection, ClientShellConnection, DealerSendConnection, create_client_iopub_connection,
-    create_client_shell_connection_with_identity, peek_ports_with_listeners, peer_identity_for_session,
+    ClientIoPubConnection, ClientShellConnection, DealerSendConnection, RuntimeError, create_client_iopub_connection,
+    create_client_shell_connection_with_identity, peer_identity_for_session,
 };
 use rustix::process::{Pid, Signal, kill_process};
 use serde::Deserialize;
@@ -33,6 +33,9 @@ const STARTS: Duration = Duration::from_secs(60);
 const ASKS_AGAIN: Duration = Duration::from_millis(100);
 /// After so much silence a sign of life is sent.
 const SILENCE: Duration = Duration::from_secs(5);
+
+/// The name of the file by which a kernel learns where to listen.
+const FILE: &str = "connection.json";
 
 /// Why a cell could not be run.
 #[derive(Debug, thiserror::Error)]
@@ -81,19 +84,18 @@ impl Kernels {
 pub(crate) struct Kernel {
     process: Child,
     shell: DealerSendConnection,
-    heard: mpsc::UnboundedReceiver<JupyterMessage>,
-    /// Its connection file, which holds the key: gone with it.
-    _file: tempfile::NamedTempFile,
+    heard: mpsc::UnboundedReceiver<Heard>,
+    /// Its sockets and the file that holds their key: gone with it.
+    _folder: tempfile::TempDir,
 }
 
 impl Kernel {
     pub(crate) async fn start(kernels: &Kernels, language: &str, cwd: &str) -> Result<Kernel, Trouble> {
         let described = kernels.find(language).ok_or_else(|| Trouble::NoKernel(language.to_owned()))?;
         let failed = |why: &dyn std::fmt::Display| Trouble::NotStarted(why.to_string());
-        let (info, listeners) = connection().await.map_err(|error| failed(&error))?;
-        let file = write(&info).map_err(|error| failed(&error))?;
-        let process = command(&described, file.path(), cwd).spawn().map_err(|error| failed(&error))?;
-        drop(listeners);
+        let (info, folder) = write().map_err(|error| failed(&error))?;
+        let file = folder.path().join(FILE);
+        let process = command(&described, &file, cwd).spawn().map_err(|error| failed(&error))?;
         let (mut iopub, shell) = match timeout(STARTS, lines(&info)).await {
             Ok(lines) => lines,
             Err(_) => return Err(Trouble::NotStarted(format!("nobody answers for {STARTS:?}"))),
@@ -103,20 +105,20 @@ impl Kernel {
         let (hear, heard) = mpsc::unbounded_channel();
         let other = hear.clone();
         tokio::spawn(async move {
-            while let Ok(message) = iopub.read().await {
-                if hear.send(message).is_err() {
+            while let ControlFlow::Continue(message) = understood(iopub.read().await) {
+                if hear.send(Heard::Broadcast(message)).is_err() {
                     return;
                 }
             }
         });
         tokio::spawn(async move {
-            while let Ok(message) = replies.read().await {
-                if other.send(message).is_err() {
+            while let ControlFlow::Continue(message) = understood(replies.read().await) {
+                if other.send(Heard::Reply(message)).is_err() {
                     return;
                 }
             }
         });
-        let mut kernel = Kernel { process, shell, heard, _file: file };
+        let mut kernel = Kernel { process, shell, heard, _folder: folder };
         match timeout(STARTS, kernel.until_it_answers()).await {
             Ok(answered) => answered.map(|()| kernel),
             Err(_) => Err(Trouble::NotStarted(format!("it says nothing for {STARTS:?}"))),
@@ -132,9 +134,9 @@ impl Kernel {
             tokio::pin!(end);
             while !(replied && broadcast) {
                 tokio::select! {
-                    message = self.heard.recv() => match message.ok_or(Trouble::Ended)?.content {
-                        JupyterMessageContent::KernelInfoReply(_) => replied = true,
-                        _ => broadcast = true,
+                    heard = self.heard.recv() => match heard.ok_or(Trouble::Ended)? {
+                        Heard::Reply(_) => replied = true,
+                        Heard::Broadcast(_) => broadcast = true,
                     },
                     _ = self.process.wait() => return Err(Trouble::Ended),
                     () = &mut end => break,
@@ -154,8 +156,8 @@ impl Kernel {
         let mut interrupted = false;
         let (mut idle, mut replied) = (false, false);
         while !(idle && replied) {
-            let message = tokio::select! {
-                message = self.heard.recv() => message.ok_or(Trouble::Ended)?,
+            let heard = tokio::select! {
+                heard = self.heard.recv() => heard.ok_or(Trouble::Ended)?,
                 _ = self.process.wait() => return Err(Trouble::Ended),
                 () = told.closed(), if !interrupted => {
                     interrupted = true;
@@ -166,6 +168,15 @@ impl Kernel {
                     let _ = told.send(serde_json::json!({ "type": "keepalive" })).await;
                     continue;
                 }
+            };
+            let message = match heard {
+                // Nobody else asks, so even a reply that is not understood is the one to our question.
+                Heard::Reply(None) => {
+                    replied = true;
+                    continue;
+                }
+                Heard::Broadcast(None) => continue,
+                Heard::Reply(Some(message)) | Heard::Broadcast(Some(message)) => message,
             };
             if message.parent_header.as_ref().is_none_or(|parent| parent.msg_id != id) {
                 continue;
@@ -201,6 +212,21 @@ impl Kernel {
     }
 }
 
+/// What came over a line; nothing when it was not understood: kernels differ in what they leave out.
+enum Heard {
+    Reply(Option<Box<JupyterMessage>>),
+    Broadcast(Option<Box<JupyterMessage>>),
+}
+
+/// What was read, as far as it is understood; nothing more comes over a line that is broken.
+fn understood(read: Result<JupyterMessage, RuntimeError>) -> ControlFlow<(), Option<Box<JupyterMessage>>> {
+    match read {
+        Ok(message) => ControlFlow::Continue(Some(Box::new(message))),
+        Err(RuntimeError::ZmqError(_)) => ControlFlow::Break(()),
+        Err(_) => ControlFlow::Continue(None),
+    }
+}
+
 /// Both lines to a kernel that is about to listen. One that is only half awake hangs up: it is called again.
 async fn lines(info: &ConnectionInfo) -> (ClientIoPubConnection, ClientShellConnection) {
     let session = random_name();
@@ -209,7 +235,7 @@ async fn lines(info: &ConnectionInfo) -> (ClientIoPubConnection, ClientShellConn
             let iopub = create_client_iopub_connection(info, "", &session).await?;
             let identity = peer_identity_for_session(&session)?;
             let shell = create_client_shell_connection_with_identity(info, &session, identity).await?;
-            Ok::<_, jupyter_zmq_client::RuntimeError>((iopub, shell))
+            Ok::<_, RuntimeError>((iopub, shell))
         };
         match called.await {
             Ok(lines) => return lines,
@@ -218,31 +244,28 @@ async fn lines(info: &ConnectionInfo) -> (ClientIoPubConnection, ClientShellConn
     }
 }
 
-async fn connection() -> Result<(ConnectionInfo, impl Drop), Box<dyn std::error::Error + Send + Sync>> {
-    let ip = IpAddr::V4(Ipv4Addr::LOCALHOST);
-    let (ports, listeners) = peek_ports_with_listeners(ip, 5).await.map_err(|error| error.to_string())?;
-    let [stdin_port, control_port, hb_port, shell_port, iopub_port] = ports[..] else {
-        return Err("there are no free ports".into());
-    };
-    let info = ConnectionInfo {
-        transport: Transport::TCP,
-        ip: ip.to_string(),
-        stdin_port,
-        control_port,
-        hb_port,
-        shell_port,
-        iopub_port,
+/// Where a kernel will listen: sockets in a folder of its own. Ports would be anybody's until it has taken them.
+fn connection(folder: &Path) -> ConnectionInfo {
+    ConnectionInfo {
+        transport: Transport::IPC,
+        ip: folder.join("line").display().to_string(),
+        stdin_port: 1,
+        control_port: 2,
+        hb_port: 3,
+        shell_port: 4,
+        iopub_port: 5,
         signature_scheme: "hmac-sha256".into(),
         key: random_name(),
         kernel_name: None,
-    };
-    Ok((info, listeners))
+    }
 }
 
-fn write(info: &ConnectionInfo) -> io::Result<tempfile::NamedTempFile> {
-    let file = tempfile::Builder::new().prefix("kernel-").suffix(".json").tempfile()?;
-    serde_json::to_writer(&file, info)?;
-    Ok(file)
+/// The file by which the kernel learns it, and the folder that holds both.
+fn write() -> io::Result<(ConnectionInfo, tempfile::TempDir)> {
+    let folder = tempfile::Builder::new().prefix("kernel-").tempdir()?;
+    let info = connection(folder.path());
+    std::fs::write(folder.path().join(FILE), serde_json::to_vec(&info)?)?;
+    Ok((info, folder))
 }
 
 fn command(described: &Described, file: &Path, cwd: &str) -> Command {

@@ -40,12 +40,13 @@ def _prepare():
     formatters["e2b/data"] = Data(parent=shell.display_formatter)
     for module in ("pandas", "pandas.core.frame"):  # It has moved.
         formatters["e2b/data"].for_type_by_name(module, "DataFrame", table)
-    formatters["e2b/chart"] = Chart(parent=shell.display_formatter)
-    formatters["e2b/chart"].for_type_by_name("matplotlib.figure", "Figure", figure)
     try:
         shell.run_line_magic("matplotlib", "inline")
     except Exception:
         pass  # Without matplotlib there are no figures.
+    # Only now: going inline takes figures away from every formatter.
+    formatters["e2b/chart"] = Chart(parent=shell.display_formatter)
+    formatters["e2b/chart"].for_type_by_name("matplotlib.figure", "Figure", figure)
 
 
 _prepare()

@@ -182,3 +182,9 @@ def test_git_works_inside(sandbox):
     git.add("/home/user/repo")
     git.commit("/home/user/repo", "first")
     assert sandbox.commands.run("git -C repo log --format=%s").stdout == "first\n"
+
+
+def test_the_answer_of_a_quick_command_is_never_lost(sandbox):
+    # It can be over before the last piece of the question has arrived: one in four hundred was lost once.
+    for _ in range(1500):
+        assert sandbox.commands.run("true").exit_code == 0

@@ -31,6 +31,9 @@ const ENVD: u16 = 49_983;
 /// What envd does for its host alone.
 const FOR_THE_HOST: [&str; 4] = ["/init", "/hibernate", "/port", "/tar"];
 
+/// Larger questions are not asked.
+const LARGEST_QUESTION: usize = 16 << 20;
+
 /// A sandbox and one of its ports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Place {
@@ -163,15 +166,41 @@ async fn visit(doors: &Doors, place: Place, request: Request) -> Result<Response
         visited = doors.control.ports().visit(id, visit(Some(grant))).await;
     }
     let line = visited.map_err(|turned| turned_away(&place, turned))?;
-    // A file that comes no further is given up; what people type into a command may rest for hours.
-    let is_upload = to == Destination::Envd && parts.uri.path() == "/files";
-    let body =
-        if is_upload { Body::new(ReadToTheEnd::new(Body::new(TimeoutBody::new(BODY_RESTS, body)))) } else { body };
+    let body = match to {
+        Destination::Envd => for_envd(&mut parts, body).await?,
+        Destination::Port(_) => body,
+    };
     let passage = Passage { host: format!("localhost:{port}"), prefix: None };
     pass_on(doors, line, passage, Request::from_parts(parts, body)).await.map_err(|error| {
-        tracing::debug!(%error, sandbox = %id, port, "a visit broke off");
+        tracing::debug!(?error, sandbox = %id, port, "a visit broke off");
         answer(502, &place, "The sandbox is running but port is not open: it hung up without an answer", true)
     })
+}
+
+/// The body of a request to envd.
+///
+/// A question that is over once it is asked is taken whole first: envd may answer and hang up before the last piece of it
+/// has gone its way, and then the answer would be lost. A file that comes no further is given up. What people type into a
+/// command is passed on as it comes, and may rest for hours.
+async fn for_envd(parts: &mut Parts, body: Body) -> Result<Body, Response> {
+    let path = parts.uri.path();
+    let is_upload = path == "/files";
+    let is_question = is_envds(path) && !is_upload && path != "/process.Process/StreamInput";
+    if !is_upload && !is_question {
+        return Ok(body);
+    }
+    let body = Body::new(ReadToTheEnd::new(Body::new(TimeoutBody::new(BODY_RESTS, body))));
+    if is_upload {
+        return Ok(body);
+    }
+    match axum::body::to_bytes(body, LARGEST_QUESTION).await {
+        Ok(whole) => {
+            parts.headers.remove(header::TRANSFER_ENCODING);
+            parts.headers.insert(header::CONTENT_LENGTH, whole.len().into());
+            Ok(Body::from(whole))
+        }
+        Err(_) => Err(Refusal::new(413, "the request broke off, or is larger than 16 MiB").into_response()),
+    }
 }
 
 /// How E2B's proxy says that there is nobody.

@@ -53,8 +53,10 @@ pub(crate) async fn by_name(State(doors): State<Doors>, request: Request, next: 
     let place = match named(&parts.headers, &parts.uri) {
         Some(Ok(place)) => Some(place),
         Some(Err(shown)) => return unknown(&shown),
-        None if is_envds(parts.uri.path()) => match by_token(&doors, &parts).await {
+        None if asks_envd(&parts) => match by_token(&doors, &parts).await {
             Some(place) => Some(place),
+            // Whose token it was is not known any more: it has ended.
+            None if parts.uri.path() == "/health" => return unknown(""),
             None => {
                 let message = "unauthorized access: no sandbox is named, and none has this token or signature";
                 return Refusal::new(401, message).into_response();
@@ -99,6 +101,12 @@ fn by_label(label: &str) -> Option<Place> {
 /// Paths that only envd answers. The others that it has in common with us are asked of it by name.
 fn is_envds(path: &str) -> bool {
     path == "/files" || path.starts_with("/process.Process/") || path.starts_with("/filesystem.Filesystem/")
+}
+
+/// Whether a request is for an envd that it does not name. Paths that we have too are meant so when a token is shown.
+fn asks_envd(parts: &Parts) -> bool {
+    let path = parts.uri.path();
+    is_envds(path) || (parts.headers.contains_key("x-access-token") && matches!(path, "/health" | "/metrics" | "/envs"))
 }
 
 /// Clients that name no sandbox show its token, or a signature made with it.

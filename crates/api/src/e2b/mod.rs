@@ -31,6 +31,7 @@ mod words;
 
 use axum::{
     Router,
+    body::Body,
     extract::{Request, State},
     middleware::Next,
     response::{IntoResponse, Response},
@@ -76,6 +77,8 @@ pub(crate) async fn in_their_words(State(_): State<Doors>, request: Request, nex
     // The SDKs say whose they are, also where they lost their way.
     let is_sdk = request.headers().get("publisher").is_some_and(|publisher| publisher == "e2b");
     let is_theirs = is_sdk || is_theirs(path);
+    // The SDKs send a body, if only its end, with every request: whoever does not read it must not hang up on them.
+    let request = if is_theirs { request.map(|body| Body::new(rest::ReadToTheEnd::new(body))) } else { request };
     let mut response = next.run(request).await;
     match response.extensions_mut().remove::<Told>() {
         Some(told) if is_theirs => Refusal::from(told).into_response(),

@@ -30,25 +30,38 @@ pub(crate) fn keep(folder: &Path, name: &str, record: &impl Serialize, survives:
     if survives == Survives::Machine { fs::File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
-/// All records in a folder. A draft that was not finished is removed.
+/// All records in a folder. One that goes meanwhile is left out, and a draft is somebody's who is writing just now: a
+/// look removes nothing.
 pub(crate) fn all<T: DeserializeOwned>(folder: &Path) -> io::Result<Vec<T>> {
     let mut records = Vec::new();
     for file in fs::read_dir(folder)? {
         let path = file?.path();
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
-        if !name.ends_with(".json") {
+        if !name.ends_with(".json") || name.starts_with('.') {
             continue;
         }
-        if name.starts_with('.') {
-            fs::remove_file(&path)?;
-            continue;
-        }
-        match serde_json::from_slice(&fs::read(&path)?) {
+        let text = match fs::read(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(error),
+        };
+        match serde_json::from_slice(&text) {
             Ok(record) => records.push(record),
             Err(error) => return Err(io::Error::new(io::ErrorKind::InvalidData, format!("{name}: {error}"))),
         }
     }
     Ok(records)
+}
+
+/// Removes the drafts that an earlier life did not finish. Only before anybody writes.
+pub(crate) fn forget_drafts(folder: &Path) -> io::Result<()> {
+    for file in fs::read_dir(folder)? {
+        let path = file?.path();
+        if path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with('.')) {
+            fs::remove_file(&path)?;
+        }
+    }
+    Ok(())
 }
 
 /// Removes a record, content to find none.
@@ -61,4 +74,31 @@ pub(crate) fn forget(folder: &Path, name: &str) -> io::Result<()> {
 
 fn place(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!("{name}.json"))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_look_at_all_records_disturbs_nobody_who_writes_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let (written, place) = (std::sync::atomic::AtomicBool::new(false), folder.path());
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !written.load(std::sync::atomic::Ordering::Relaxed) {
+                    all::<u32>(place).unwrap();
+                }
+            });
+            for number in 0..2000_u32 {
+                keep(place, &format!("slot-{}", number % 5), &number, Survives::Process).unwrap();
+                forget(place, &format!("slot-{}", (number + 2) % 5)).unwrap();
+            }
+            written.store(true, std::sync::atomic::Ordering::Relaxed);
+        });
+        fs::write(place.join(".half.json"), "{").unwrap();
+        forget_drafts(place).unwrap();
+        assert!(!place.join(".half.json").exists());
+    }
 }

@@ -114,6 +114,11 @@ impl Yard {
         Ok(records)
     }
 
+    /// Removes records that an earlier life did not finish writing.
+    pub(crate) fn forget_drafts(&self) -> io::Result<()> {
+        Record::forget_drafts(&self.slots)
+    }
+
     pub(crate) fn keep(&self, record: &Record) -> io::Result<()> {
         record.keep(&self.slots)
     }

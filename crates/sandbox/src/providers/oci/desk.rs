@@ -96,6 +96,7 @@ impl Inner {
     pub(crate) async fn take_up(self: &Arc<Self>) -> std::io::Result<()> {
         let inner = Arc::clone(self);
         let found = aside(move || {
+            inner.yard.forget_drafts()?;
             let records = inner.yard.records()?;
             inner.yard.sweep_cgroups(&records);
             let (owned, left): (Vec<_>, Vec<_>) = records.into_iter().partition(|record| record.id.is_some());

@@ -70,6 +70,11 @@ impl Record {
         paper::all(slots)
     }
 
+    /// Removes what an earlier life did not finish writing.
+    pub(crate) fn forget_drafts(slots: &Path) -> io::Result<()> {
+        paper::forget_drafts(slots)
+    }
+
     pub(crate) fn forget(&self, slots: &Path) -> io::Result<()> {
         paper::forget(slots, &self.name)
     }

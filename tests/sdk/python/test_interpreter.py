@@ -99,7 +99,6 @@ def test_a_cell_that_takes_too_long_is_interrupted(interpreter):
 def test_other_languages_have_their_kernels(interpreter):
     said = interpreter.run_code("colour=red; echo $colour $((40 + 2))", language="bash")
     assert "".join(said.logs.stdout) == "red 42\n"
-    assert interpreter.run_code("1", language="cobol").error or True
     with pytest.raises(SandboxException):
         interpreter.create_code_context(language="cobol")
 

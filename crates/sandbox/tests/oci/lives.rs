@@ -57,8 +57,9 @@ async fn naps_lose_nothing() {
 async fn what_is_stored_goes_on_where_it_was() {
     let mut yard = Yard::open().await;
     let id = yard.create(&yard.spec().await).await;
-    let counts = "i=0; while :; do i=$((i+1)); echo $i > /count; sleep 0.05; done";
+    let counts = "i=0; while :; do i=$((i+1)); echo $i > /new; mv /new /count; sleep 0.05; done";
     yard.run(&id, &format!("sh -c '{counts}' >/dev/null 2>&1 & echo $! > /pid")).await;
+    while yard.run(&id, "cat /count").await.code != 0 {}
     for _ in 0..3 {
         // From a light sleep, too.
         yard.oci.pause(&id, Depth::Frozen).await.unwrap();

@@ -116,6 +116,10 @@ pub enum Action {
     SecretRemove,
     /// Read the audit.
     AuditRead,
+    /// Ask a model, with a key of the house.
+    ModelUse,
+    /// See what models were used for, and what it cost.
+    UsageRead,
     /// Make a link that signs a browser in as the bearer.
     SignInLink,
 }
@@ -163,7 +167,7 @@ impl Grant {
                 | SandboxExec | SandboxFilesRead | SandboxFilesWrite | SandboxTerminal | SandboxPort | SandboxStats
                 | SandboxSnapshot | SandboxFork | TemplateRead | TemplateMake | TemplateRemove | RepoRead | RepoAdd
                 | RepoChange | RepoSync | RepoPush | RepoRemove | ProviderRead | EventsFollow | SignInLink
-                | SecretRead => true,
+                | SecretRead | ModelUse | UsageRead => true,
                 KeyCreate | KeyRead | KeyRotate | KeyRevoke | SecretSet | SecretRemove | AuditRead => false,
             },
             Authority::Agent(me) => match (action, subject) {
@@ -174,12 +178,16 @@ impl Grant {
                     Subject::Sandbox { agent, .. },
                 ) => agent == Some(me),
                 (SandboxRead, Subject::House) => true,
-                (ProviderRead | TemplateRead | RepoRead | RepoSync | EventsFollow | SignInLink, _) => true,
+                (
+                    ProviderRead | TemplateRead | RepoRead | RepoSync | EventsFollow | SignInLink | ModelUse
+                    | UsageRead,
+                    _,
+                ) => true,
                 _ => false,
             },
             Authority::Sandbox(me) => match (action, subject) {
                 (SandboxRead | SandboxFilesRead | SandboxStats, Subject::Sandbox { id, .. }) => id == Some(me),
-                (SandboxRead, Subject::House) | (EventsFollow, _) => true,
+                (SandboxRead, Subject::House) | (EventsFollow | ModelUse | UsageRead, _) => true,
                 _ => false,
             },
         };
@@ -290,6 +298,8 @@ impl Action {
             Action::SecretSet => "secret.set",
             Action::SecretRemove => "secret.remove",
             Action::AuditRead => "audit.read",
+            Action::ModelUse => "model.use",
+            Action::UsageRead => "usage.read",
             Action::SignInLink => "sign_in.link",
         }
     }
@@ -329,6 +339,8 @@ impl Action {
             Action::SecretSet => "set",
             Action::SecretRemove => "remove",
             Action::AuditRead => "read the audit",
+            Action::ModelUse => "use models",
+            Action::UsageRead => "see the usage of models",
             Action::SignInLink => "make a sign-in link",
         }
     }

@@ -18,6 +18,7 @@ pub mod repo;
 pub mod sandbox;
 pub mod secret;
 pub mod template;
+pub mod usage;
 
 pub use git::{Branch, BranchFormat, CommitId, RefName, RepoName, RepoSource};
 pub use grant::{Action, Authority, Denied, Grant, Role, Subject};

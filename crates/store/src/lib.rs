@@ -23,6 +23,7 @@ mod sql;
 mod tail;
 mod templates;
 mod transcripts;
+mod usage;
 
 pub use audit::AuditFilter;
 pub use change::Tx;
@@ -39,6 +40,7 @@ pub use secrets::{SealedValue, Secrets};
 pub use tail::Written;
 pub use templates::Templates;
 pub use transcripts::{Chunk, Extent, Stream, Transcript, Transcripts};
+pub use usage::{UsageFilter, Usages};
 
 use std::sync::{
     Arc,
@@ -171,6 +173,11 @@ impl Store {
     /// The repositories.
     pub fn repos(&self) -> Repos<'_> {
         Repos { store: self }
+    }
+
+    /// The usage of models.
+    pub fn usage(&self) -> Usages<'_> {
+        Usages { store: self }
     }
 
     /// What was pushed.

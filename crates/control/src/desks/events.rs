@@ -145,6 +145,11 @@ impl Listener {
         self.follower.cursor()
     }
 
+    /// Budgets are for people: an agent hears of its own with the answer to its next question.
+    fn covers_budgets(&self) -> Result<(), carrel_model::Denied> {
+        self.grant.covers(Action::SecretRead, Subject::House)
+    }
+
     fn wants(&self, happening: &Happening) -> bool {
         let kind = happening.kind();
         if !self.filter.kinds.is_empty() && !self.filter.kinds.contains(&kind) {
@@ -165,6 +170,7 @@ impl Listener {
                 let covered = self.grant.covers(Action::RepoRead, Subject::Repo(&push.repo));
                 (covered, push.sandbox_id.as_ref(), push.task_id)
             }
+            Happening::Budget { budget } => (self.covers_budgets(), None, budget.task_id),
         };
         covered.is_ok()
             && self.filter.sandbox.as_ref().is_none_or(|wanted| sandbox == Some(wanted))

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{KeyView, ProviderView, PushView, RepoView, SandboxView, TemplateView};
+use super::{BudgetView, KeyView, ProviderView, PushView, RepoView, SandboxView, TemplateView};
 
 /// A place in the journal. Entries have the cursors 1, 2, 3, … without a gap, in the order of their commits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, ToSchema)]
@@ -59,6 +59,11 @@ pub enum Happening {
         /// What, and the verdict on it.
         push: PushView,
     },
+    /// A budget is running out, or has.
+    Budget {
+        /// As it now is.
+        budget: BudgetView,
+    },
 }
 
 /// The kinds of entries.
@@ -77,6 +82,8 @@ pub enum Kind {
     Repo,
     /// Pushes.
     Push,
+    /// Budgets.
+    Budget,
 }
 
 /// Told to a reader whose cursor the journal cannot continue from: read the lists again, then follow from `head`.
@@ -105,13 +112,15 @@ impl Happening {
             Happening::Template { .. } => Kind::Template,
             Happening::Repo { .. } => Kind::Repo,
             Happening::Push { .. } => Kind::Push,
+            Happening::Budget { .. } => Kind::Budget,
         }
     }
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 6] = [Kind::Sandbox, Kind::Key, Kind::Provider, Kind::Template, Kind::Repo, Kind::Push];
+    pub const ALL: [Kind; 7] =
+        [Kind::Sandbox, Kind::Key, Kind::Provider, Kind::Template, Kind::Repo, Kind::Push, Kind::Budget];
 
     /// The word used in JSON, SQL and as the SSE event.
     pub fn word(self) -> &'static str {
@@ -122,6 +131,7 @@ impl Kind {
             Kind::Template => "template",
             Kind::Repo => "repo",
             Kind::Push => "push",
+            Kind::Budget => "budget",
         }
     }
 }

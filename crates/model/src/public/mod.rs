@@ -9,6 +9,7 @@ mod problem;
 mod repo;
 mod secret;
 mod template;
+mod usage;
 mod view;
 
 pub use ask::{
@@ -22,6 +23,7 @@ pub use problem::{FieldProblem, Problem};
 pub use repo::{NewRepo, PushView, RepoChange, RepoView};
 pub use secret::{NewSecret, SecretText, SecretView};
 pub use template::{From, NewTemplate, TemplateView};
+pub use usage::{BudgetState, BudgetView, UsageBy, UsageSum, UsageView};
 pub use view::{
     Actor, AuditView, Bearer, BreakerState, BreakerView, EndedView, KeyView, Minted, Page, PausedView, ProviderView,
     Readiness, ReadinessView, SandboxDetail, SandboxPage, SandboxView, SignedIn, Status,

@@ -11,6 +11,7 @@ mod entrance;
 mod git;
 mod health;
 mod house;
+mod llm;
 mod v1;
 
 pub use attend::attend;

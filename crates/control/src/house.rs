@@ -15,7 +15,7 @@ use tokio::sync::{broadcast, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    AuditDesk, Error, EventsDesk, ExecsDesk, FilesDesk, GatewayDesk, KeysDesk, LogsDesk, PortsDesk, ProvidersDesk,
+    AuditDesk, Error, EventsDesk, ExecsDesk, FilesDesk, GatewayDesk, KeysDesk, LogsDesk, ModelsDesk, PortsDesk, ProvidersDesk,
     ReposDesk, SandboxesDesk, SecretsDesk, Settings, TemplatesDesk,
     desks::{keys::Doorman, repos, secrets, templates},
     inside::{activity::Activities, follower, lines::Lines, live::Lives, scribe::Scribe},
@@ -193,6 +193,11 @@ impl Control {
     /// The gateway desk.
     pub fn gateway(&self) -> GatewayDesk<'_> {
         GatewayDesk { house: &self.house }
+    }
+
+    /// The models desk.
+    pub fn models(&self) -> ModelsDesk<'_> {
+        ModelsDesk { house: &self.house }
     }
 
     /// Whether the house can work, for whoever watches over it. Takes no grant: it tells nothing of anybody's work.

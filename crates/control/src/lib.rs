@@ -11,6 +11,7 @@ mod inside;
 mod keeper;
 mod ledger;
 mod library;
+mod models;
 mod paging;
 mod registry;
 mod secret;
@@ -21,7 +22,8 @@ mod sweep;
 
 pub use carrel_envd::{Content, Line, wire::Operation};
 pub use carrel_git::gateway::{Service as GitService, Upload, Version as GitVersion};
-pub use carrel_store::{Chunk, Stream};
+pub use carrel_model::usage::Dialect;
+pub use carrel_store::{Chunk, Stream, UsageFilter};
 pub use credentials::ForgeKeys;
 pub use desks::{
     audit::{AuditDesk, AuditQuery},
@@ -32,6 +34,7 @@ pub use desks::{
     gateway::{GatewayDesk, Visitor},
     keys::{KeysDesk, Link, Visit},
     logs::{LogReader, LogsDesk},
+    models::{Asked, ModelVisit, ModelsDesk},
     ports::{PortLine, PortsDesk},
     providers::ProvidersDesk,
     repos::ReposDesk,
@@ -45,6 +48,7 @@ pub use error::Error;
 pub use house::{Control, Idempotency};
 pub use inside::live::Reader;
 pub use ledger::StoreLedger;
+pub use models::{BadPrice, ModelProvider, Models, Prices};
 pub use paging::{Limit, Paging};
 pub use secret::{new_node_id, new_uuid, uuid_of};
 pub use settings::{Patience, Retention, Settings};

@@ -14,6 +14,7 @@ mod secrets;
 mod sign_in;
 mod templates;
 mod terminal;
+mod usage;
 
 use utoipa_axum::router::OpenApiRouter;
 
@@ -34,5 +35,6 @@ pub(crate) fn routes() -> OpenApiRouter<Doors> {
         .merge(keys::routes())
         .merge(secrets::routes())
         .merge(audit::routes())
+        .merge(usage::routes())
         .merge(sign_in::routes())
 }

@@ -1,6 +1,7 @@
 //! The desks: one for each noun. Every verb takes a grant first.
 
 pub(crate) mod audit;
+pub(crate) mod budgets;
 pub(crate) mod copies;
 pub(crate) mod events;
 pub(crate) mod execs;
@@ -9,6 +10,7 @@ pub(crate) mod gateway;
 pub(crate) mod keeping;
 pub(crate) mod keys;
 pub(crate) mod logs;
+pub(crate) mod models;
 pub(crate) mod ports;
 pub(crate) mod providers;
 pub(crate) mod repos;

@@ -33,6 +33,9 @@ struct Passing<S> {
     pieces: S,
     meter: Meter,
     sieve: Option<Sieve>,
+    /// Whether the client can tell from its length where the answer ends: then the last piece waits for the bill.
+    holds_last: bool,
+    held: Bytes,
     is_over: bool,
 }
 
@@ -64,8 +67,9 @@ impl Meter {
         let is_packed = text(header::CONTENT_ENCODING).eq_ignore_ascii_case("gzip");
         let sieve = (question.hides_usage() && is_stream && !is_packed).then(Sieve::default);
         self.answer = Some((response.status().as_u16(), Tally::new(shape, is_packed)));
-        let pieces = response.bytes_stream();
-        let passing = Passing { pieces: Box::pin(pieces), meter: self, sieve, is_over: false };
+        let holds_last = sieve.is_none() && (!is_stream || response.content_length().is_some());
+        let pieces = Box::pin(response.bytes_stream());
+        let passing = Passing { pieces, meter: self, sieve, holds_last, held: Bytes::new(), is_over: false };
         Body::from_stream(stream::try_unfold(passing, |mut passing| async move {
             let piece = passing.next().await?;
             Ok::<_, std::io::Error>(piece.map(|piece| (piece, passing)))
@@ -135,6 +139,10 @@ where
                         Some(sieve) => sieve.pass(&piece),
                         None => piece,
                     };
+                    if shown.is_empty() {
+                        continue;
+                    }
+                    let shown = if self.holds_last { std::mem::replace(&mut self.held, shown) } else { shown };
                     if !shown.is_empty() {
                         return Ok(Some(shown));
                     }
@@ -146,8 +154,11 @@ where
                 }
                 None => {
                     self.is_over = true;
-                    let rest = self.sieve.as_mut().map(Sieve::rest).unwrap_or_default();
                     self.meter.end().await;
+                    let rest = match &mut self.sieve {
+                        Some(sieve) => sieve.rest(),
+                        None => std::mem::take(&mut self.held),
+                    };
                     if !rest.is_empty() {
                         return Ok(Some(rest));
                     }

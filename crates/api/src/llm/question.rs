@@ -55,6 +55,10 @@ impl Question {
     }
 
     fn understand(method: Method, kind: Kind, body: Bytes) -> Result<Question, Refusal> {
+        // Left to itself serde also takes a list for an object, field by field.
+        if body.trim_ascii_start().first() != Some(&b'{') {
+            return Err(Refusal::new(400, "the question is not a JSON object".into()));
+        }
         let said: Said = serde_json::from_slice(&body)
             .map_err(|error| Refusal::new(400, format!("the question is not understood: {error}")))?;
         if said.background == Some(true) {

@@ -22,25 +22,25 @@ on_both_databases! {
         // $0.003 each: three of them pass four fifths, the fourth the whole.
         for _ in 0..4 {
             upstream.will_say(200, message(1000, 0));
-            assert_eq!(ask(&inside).send().await.unwrap().status(), 200);
+            assert_eq!(house.ask(ask(&inside)).await.0, 200);
         }
         let (status, answer) = house.ask(ask(&inside)).await;
         assert_eq!((status.as_u16(), &answer["error"]["type"]), (402, &json!("billing_error")), "{answer}");
         let sentence = answer["error"]["message"].as_str().unwrap();
-        assert!(sentence.contains("task 42 has spent $0.0120") && sentence.contains("--budget-usd"), "{sentence}");
+        assert!(sentence.contains("Task 42 has spent $0.0120") && sentence.contains("--budget-usd"), "{sentence}");
         assert_eq!(upstream.seen().len(), 4, "nobody is asked any more");
         let (status, answer) = house.ask(house.request_as(&inside, Method::POST, "/llm/openai/v1/responses").body(r#"{"model":"gpt-5"}"#)).await;
         assert_eq!((status.as_u16(), &answer["error"]["type"]), (402, &json!("insufficient_quota")), "{answer}");
 
         // Once for each.
-        let warning = events.next().await.json();
+        let warning = serde_json::to_value(events.entry().await).unwrap();
         assert_eq!((&warning["budget"]["state"], &warning["budget"]["task_id"], &warning["budget"]["spent_usd"]), (&json!("warning"), &json!(42), &json!(0.009)));
-        let spent = events.next().await.json();
+        let spent = serde_json::to_value(events.entry().await).unwrap();
         assert_eq!((&spent["budget"]["state"], &spent["budget"]["spent_usd"], &spent["budget"]["budget_usd"]), (&json!("spent"), &json!(0.012), &json!(0.01)));
 
         // Another task has its own.
         upstream.will_say(200, message(1, 0));
-        assert_eq!(ask(&beside).send().await.unwrap().status(), 200);
+        assert_eq!(house.ask(ask(&beside)).await.0, 200);
 
         let by_task = usage(&house, "?by=task").await;
         assert_eq!((&by_task["items"][0]["name"], &by_task["items"][0]["requests"]), (&json!("42"), &json!(4)));
@@ -65,7 +65,7 @@ on_both_databases! {
         for _ in 0..20 {
             upstream.will_say(200, message(1000, 0));
         }
-        let answers = futures::future::join_all((0..8).map(|_| async { ask().send().await.unwrap().status().as_u16() })).await;
+        let answers = futures::future::join_all((0..8).map(|_| async { house.ask(ask()).await.0.as_u16() })).await;
         assert!(answers.iter().all(|status| [200, 402].contains(status)), "{answers:?}");
         let passed = answers.iter().filter(|status| **status == 200).count();
         assert!(passed >= 1);

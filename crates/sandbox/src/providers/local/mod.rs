@@ -41,7 +41,8 @@ use self::{
 };
 use super::common::{aside, finish};
 use crate::{
-    Endpoint, Fitness, Forking, Pausing, Provider, ProviderError, Reach, Sighting, Templating, egress::Hatch, template::Template,
+    Endpoint, Fitness, Forking, Pausing, Provider, ProviderError, Reach, Sighting, Templating, egress::Hatch,
+    template::Template,
 };
 
 /// The template that is always there.

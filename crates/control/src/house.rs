@@ -15,8 +15,8 @@ use tokio::sync::{broadcast, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    AuditDesk, Error, EventsDesk, ExecsDesk, FilesDesk, GatewayDesk, KeysDesk, LogsDesk, ModelsDesk, PortsDesk, ProvidersDesk,
-    ReposDesk, SandboxesDesk, SecretsDesk, Settings, TemplatesDesk,
+    AuditDesk, Error, EventsDesk, ExecsDesk, FilesDesk, GatewayDesk, KeysDesk, LogsDesk, ModelsDesk, PortsDesk,
+    ProvidersDesk, ReposDesk, SandboxesDesk, SecretsDesk, Settings, TemplatesDesk,
     desks::{keys::Doorman, repos, secrets, templates},
     inside::{activity::Activities, follower, lines::Lines, live::Lives, scribe::Scribe},
     keeper::Keeper,

@@ -23,6 +23,7 @@ mod sweep;
 pub use carrel_envd::{Content, Line, wire::Operation};
 pub use carrel_git::gateway::{Service as GitService, Upload, Version as GitVersion};
 pub use carrel_model::usage::Dialect;
+pub use carrel_sandbox::egress::{Behind, Passed};
 pub use carrel_store::{Chunk, Stream, UsageFilter};
 pub use credentials::ForgeKeys;
 pub use desks::{

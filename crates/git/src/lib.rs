@@ -8,6 +8,7 @@ mod commit;
 mod error;
 pub mod gateway;
 mod index;
+pub mod inside;
 mod layer;
 pub mod merge;
 pub mod message;

@@ -9,6 +9,7 @@ mod doctor;
 mod e2b;
 mod failure;
 mod say;
+mod models;
 mod serve;
 mod tls;
 mod values;

@@ -2,4 +2,5 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a panic is the verdict of a test")]
 
 mod hatch;
+mod models;
 mod yard;

@@ -112,7 +112,10 @@ mod tests {
         .unwrap();
         let provider = |name: &str| &models.providers[&name.parse::<ProviderName>().unwrap()];
         assert_eq!((provider("openai").url.as_str(), provider("openai").needs_key), ("http://127.0.0.1:9", false));
-        assert_eq!((provider("local").dialect, provider("local").secret.as_str()), (Dialect::Anthropic, "local-api-key"));
+        assert_eq!(
+            (provider("local").dialect, provider("local").secret.as_str()),
+            (Dialect::Anthropic, "local-api-key")
+        );
         assert!(provider("anthropic").needs_key, "what is not said is as everybody knows it");
         assert_eq!(models.prices.of("tiny-1.5").unwrap().output, 1.0);
         assert_eq!((models.task_budget, models.day_budget.unwrap().micros()), (None, 2_500_000));

@@ -1,13 +1,17 @@
 //! Models through the gateway of a sandbox: whoever works there asks them with nothing to show.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex},
+};
 
 use axum::{Router, extract::Request, response::IntoResponse};
 use carrel_control::{ModelProvider, Models};
+use carrel_testkit::TestDatabase;
 use reqwest::Method;
 use serde_json::json;
 
-use crate::yard::{Yard, engine};
+use crate::yard::Yard;
 
 const KEY: &str = "sk-ant-api03-do-not-show-this-to-anybody";
 const OPENAI_KEY: &str = "sk-proj-nor-this-one";
@@ -53,7 +57,8 @@ fn models(url: &str) -> Models {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sandbox_asks_models_and_no_key_is_found_anywhere_inside() {
     let (url, shown) = provider().await;
-    let yard = Yard::asking(engine(), models(&url)).await;
+    let database = TestDatabase::sqlite();
+    let yard = Yard::asking(&database, models(&url)).await;
     for (name, value) in [("anthropic-api-key", KEY), ("openai-api-key", OPENAI_KEY)] {
         let body = json!({"name": name, "value": value});
         let (status, answer) = yard.house.ask(yard.house.request(Method::POST, "/api/v1/secrets").json(&body)).await;
@@ -74,7 +79,8 @@ async fn a_sandbox_asks_models_and_no_key_is_found_anywhere_inside() {
     assert_eq!(*shown.lock().unwrap(), [KEY.to_owned(), format!("Bearer {OPENAI_KEY}")]);
 
     // It is counted for the task and the agent whose sandbox it is.
-    let (_, usage) = yard.house.ask(yard.house.request(Method::GET, "/api/v1/usage?task_id=7&agent=scout&by=model")).await;
+    let (_, usage) =
+        yard.house.ask(yard.house.request(Method::GET, "/api/v1/usage?task_id=7&agent=scout&by=model")).await;
     assert_eq!((&usage["total"]["requests"], &usage["total"]["tokens"]["output"]), (&json!(2), &json!(23)), "{usage}");
 
     // A way out is not a way to anywhere.
@@ -88,10 +94,36 @@ async fn a_sandbox_asks_models_and_no_key_is_found_anywhere_inside() {
         grep -rIl --exclude-dir=proc --exclude-dir=sys -e do-not-show -e nor-this-one /home /root /tmp /etc /run /var 2>/dev/null; true";
     let inside = yard.sh(&sandbox, look).await;
     for secret in [KEY, OPENAI_KEY, "do-not-show", "nor-this-one"] {
-        assert!(!inside.replace(look, "").lines().any(|line| line.contains(secret) && !line.contains("grep")), "{inside}");
+        assert!(
+            !inside.replace(look, "").lines().any(|line| line.contains(secret) && !line.contains("grep")),
+            "{inside}"
+        );
     }
     let (_, audit) = yard.house.ask(yard.house.request(Method::GET, "/api/v1/audit?limit=1000")).await;
     assert!(!audit.to_string().contains(KEY));
+    // What lies on the disk: files of the house, the database with its journal, audit and transcripts.
+    let kept = database.url().trim_start_matches("sqlite:").to_owned();
+    assert_eq!(holding(yard.house.folder(), KEY), Vec::<PathBuf>::new());
     yard.close().await;
-    // (The database, with its journal and transcripts, is searched as it lies on the disk.)
+    assert_eq!(holding(Path::new(&kept).parent().unwrap(), KEY), Vec::<PathBuf>::new());
+    database.drop().await;
+}
+
+/// The files below a folder that hold a text.
+fn holding(folder: &Path, text: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => found.extend(holding(&path, text)),
+            Ok(kind) if kind.is_file() => {
+                let bytes = std::fs::read(&path).unwrap_or_default();
+                if bytes.windows(text.len()).any(|window| window == text.as_bytes()) {
+                    found.push(path);
+                }
+            }
+            _ => {}
+        }
+    }
+    found
 }

@@ -119,6 +119,7 @@ fn print(entry: &Entry) {
             let refs: Vec<_> = push.refs.iter().map(|pushed| pushed.name.as_str()).collect();
             ("push", format!("{}  {}  {verdict}", push.repo, refs.join(" ")))
         }
+        Happening::Budget { budget } => ("budget", budget.note.clone()),
     };
     say::line(format_args!("{}  {}  {kind:<8}  {}", entry.cursor.0, entry.at, say::printable(&what)));
 }

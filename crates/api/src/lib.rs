@@ -13,6 +13,7 @@ mod hatch;
 mod health;
 mod house;
 mod llm;
+mod mcp;
 mod v1;
 
 pub use attend::attend;

@@ -2,7 +2,7 @@
 
 use axum::{
     Router,
-    body::{Body, to_bytes},
+    body::{Body, BodyDataStream, to_bytes},
     http::{Method, Request, StatusCode, header},
 };
 use carrel_model::Role;
@@ -66,34 +66,11 @@ impl Desk {
         read(self.send(Method::PUT, path, body, "application/json").await?).await
     }
 
-    /// Asks for events, and shows them one by one until there are no more.
-    pub(super) async fn events(
-        &self,
-        path: &str,
-        body: &Value,
-        mut each: impl AsyncFnMut(&str, Value),
-    ) -> Result<(), Trouble> {
+    /// Asks for events, to be read one by one.
+    pub(super) async fn events(&self, path: &str, body: &Value) -> Result<Events, Trouble> {
         let body = Some(("application/json", body.to_string().into_bytes()));
-        let response = self.send(Method::POST, path, body, "text/event-stream").await?;
-        let response = refuse(response).await?;
-        let mut pieces = response.into_body().into_data_stream();
-        let mut held = String::new();
-        let mut bytes = Vec::new();
-        while let Some(Ok(piece)) = pieces.next().await {
-            bytes.extend_from_slice(&piece);
-            // Events are UTF-8 in whole lines; a piece may end in the middle of a letter.
-            let good = std::str::from_utf8(&bytes).map_or_else(|error| error.valid_up_to(), str::len);
-            held.push_str(&String::from_utf8_lossy(&bytes[..good]));
-            bytes.drain(..good);
-            while let Some(end) = held.find("\n\n") {
-                let event: String = held.drain(..end + 2).collect();
-                let part = |name: &str| event.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
-                if let (Some(name), Some(data)) = (part("event:"), part("data:")) {
-                    each(name, serde_json::from_str(data).unwrap_or_default()).await;
-                }
-            }
-        }
-        Ok(())
+        let response = refuse(self.send(Method::POST, path, body, "text/event-stream").await?).await?;
+        Ok(Events { pieces: response.into_body().into_data_stream(), held: Vec::new() })
     }
 
     async fn send(
@@ -103,7 +80,8 @@ impl Desk {
         body: Option<(&str, Vec<u8>)>,
         accept: &str,
     ) -> Result<axum::response::Response, Trouble> {
-        let mut request = Request::builder().method(method).uri(format!("/api/v1{path}")).header(header::ACCEPT, accept);
+        let mut request =
+            Request::builder().method(method).uri(format!("/api/v1{path}")).header(header::ACCEPT, accept);
         let body = match body {
             Some((kind, bytes)) => {
                 request = request.header(header::CONTENT_TYPE, kind);
@@ -111,13 +89,37 @@ impl Desk {
             }
             None => Body::empty(),
         };
-        let mut request = request.body(body).map_err(|_| Trouble("A name holds characters that no name has.".into()))?;
+        let mut request =
+            request.body(body).map_err(|_| Trouble("A name holds characters that no name has.".into()))?;
         request.extensions_mut().insert(self.granted.clone());
         let answered = self.doors.clone().call(request).await;
         Ok(match answered {
             Ok(response) => response,
             Err(never) => match never {},
         })
+    }
+}
+
+/// Events of a door.
+pub(super) struct Events {
+    pieces: BodyDataStream,
+    held: Vec<u8>,
+}
+
+impl Events {
+    /// The next event and its data; nothing when there are no more. May be called off and called again.
+    pub(super) async fn next(&mut self) -> Option<(String, Value)> {
+        loop {
+            while let Some(end) = self.held.windows(2).position(|pair| pair == b"\n\n") {
+                let event: Vec<u8> = self.held.drain(..end + 2).collect();
+                let event = String::from_utf8_lossy(&event);
+                let part = |name: &str| event.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+                if let (Some(name), Some(data)) = (part("event:"), part("data:")) {
+                    return Some((name.to_owned(), serde_json::from_str(data).unwrap_or_default()));
+                }
+            }
+            self.held.extend_from_slice(&self.pieces.next().await?.ok()?);
+        }
     }
 }
 
@@ -146,7 +148,9 @@ async fn read(response: axum::response::Response) -> Result<Answer, Trouble> {
     let kind = kind.to_owned();
     let body = to_bytes(response.into_body(), LARGEST).await;
     let body = body.map_err(|_| {
-        Trouble(format!("The answer is larger than {LARGEST} bytes. Ask for a part of it, for example with sandbox_exec and `head`."))
+        Trouble(format!(
+            "The answer is larger than {LARGEST} bytes. Ask for a part of it, for example with sandbox_exec and `head`."
+        ))
     })?;
     Ok(Answer { kind, body: body.to_vec() })
 }

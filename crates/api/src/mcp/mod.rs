@@ -107,7 +107,8 @@ impl Sessions {
         let id = request.headers().get(SESSION)?.to_str().unwrap_or_default();
         let sessions = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let is_ours = sessions.get(id).is_some_and(|(key, _)| *key == grant.key);
-        (!is_ours).then(|| Problem::not_found("there is no such conversation").with_hint("begin another with `initialize`"))
+        (!is_ours)
+            .then(|| Problem::not_found("there is no such conversation").with_hint("begin another with `initialize`"))
     }
 
     fn remember<B>(&self, response: &Response<B>, grant: &Grant, is_end: bool) {

@@ -87,6 +87,8 @@ pub(super) async fn read(desk: &Desk, uri: &str) -> Result<ResourceContents, Tro
     let kind = answer.kind.clone();
     Ok(match String::from_utf8(answer.body) {
         Ok(text) => ResourceContents::text(text, uri).with_mime_type(kind),
-        Err(odd) => ResourceContents::blob(base64::prelude::BASE64_STANDARD.encode(odd.as_bytes()), uri).with_mime_type(kind),
+        Err(odd) => {
+            ResourceContents::blob(base64::prelude::BASE64_STANDARD.encode(odd.as_bytes()), uri).with_mime_type(kind)
+        }
     })
 }

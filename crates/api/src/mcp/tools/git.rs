@@ -172,7 +172,10 @@ pub(super) static ROWS: [Row; 9] = [
         Reads,
         tree,
         &["sandbox_id"],
-        |_| Ok(vec![words(&["git", "diff", "--name-only", "--diff-filter=U"]), words(&["git", "diff", "--diff-filter=U"])])
+        |_| Ok(vec![
+            words(&["git", "diff", "--name-only", "--diff-filter=U"]),
+            words(&["git", "diff", "--diff-filter=U"])
+        ])
     ),
 ];
 
@@ -202,7 +205,9 @@ mod tests {
                 let planned = plan(&args).unwrap_or_default();
                 assert!(planned.iter().flatten().all(|word| !word.contains("evil")), "{} {name}", row.name);
             }
-            let args: Args = [("message".to_owned(), json!("--amend")), ("paths".to_owned(), json!(["--force"]))].into_iter().collect();
+            let args: Args = [("message".to_owned(), json!("--amend")), ("paths".to_owned(), json!(["--force"]))]
+                .into_iter()
+                .collect();
             for command in plan(&args).unwrap_or_default() {
                 let place = command.iter().position(|word| word == "--force");
                 assert!(place.is_none_or(|place| command[..place].contains(&"--".to_owned())), "{command:?}");

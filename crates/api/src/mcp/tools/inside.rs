@@ -13,7 +13,9 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Args,
     Audience::{Everybody, KeyHolders},
-    Does, Gives, Nature, Row, encoded, rest::sandbox, text,
+    Does, Gives, Nature, Row, encoded,
+    rest::sandbox,
+    text,
 };
 use crate::mcp::desk::{Desk, Trouble};
 
@@ -130,7 +132,16 @@ pub(super) async fn run(desk: &Desk, mut args: Args, progress: &Progress) -> Res
     let (mut out, mut err) = (Printed::default(), Printed::default());
     let (mut exec, mut count) = (Value::Null, 0_u64);
     let path = format!("/sandboxes/{id}/execute");
-    let events = desk.events(&path, &body, async |name: &str, data: Value| {
+    let mut events = desk.events(&path, &body).await?;
+    loop {
+        let Some(event) = progress.called_off.run_until_cancelled(events.next()).await else {
+            if let Some(exec) = exec["exec_id"].as_str() {
+                let path = format!("/sandboxes/{id}/execs/{}/signal", encoded(exec));
+                desk.ask(Method::POST, &path, Some(&json!({"signal": 9}))).await?;
+            }
+            return Err(Trouble("It was called off, and the command was ended.".into()));
+        };
+        let Some((name, data)) = event else { break };
         let piece = match (data["text"].as_str(), data["base64"].as_str()) {
             (Some(text), _) => text.to_owned(),
             (None, Some(packed)) => {
@@ -139,7 +150,7 @@ pub(super) async fn run(desk: &Desk, mut args: Args, progress: &Progress) -> Res
             }
             (None, None) => String::new(),
         };
-        match name {
+        match name.as_str() {
             "start" | "end" => exec = data,
             "stdout" => out.add(&piece),
             "stderr" => err.add(&piece),
@@ -149,16 +160,7 @@ pub(super) async fn run(desk: &Desk, mut args: Args, progress: &Progress) -> Res
             count += piece.len() as u64;
             progress.tell(count, &piece).await;
         }
-    });
-    let ended = progress.called_off.run_until_cancelled(events).await;
-    let Some(ended) = ended else {
-        if let Some(exec) = exec["exec_id"].as_str() {
-            let path = format!("/sandboxes/{id}/execs/{}/signal", encoded(exec));
-            desk.ask(Method::POST, &path, Some(&json!({"signal": 9}))).await?;
-        }
-        return Err(Trouble("It was called off, and the command was ended.".into()));
-    };
-    ended?;
+    }
     Ok(json!({
         "exit_code": exec["exit_code"], "stdout": out.text, "stderr": err.text, "exec_id": exec["exec_id"],
         "timed_out": exec["timed_out"].as_bool().unwrap_or(false), "truncated": out.more || err.more,
@@ -221,7 +223,8 @@ pub(super) async fn write_file(desk: &Desk, args: &Args) -> Result<Value, Troubl
 }
 
 pub(super) async fn ask_port(desk: &Desk, args: &Args) -> Result<Value, Trouble> {
-    let (id, port) = (args.get("sandbox_id").map(text).unwrap_or_default(), args.get("port").map(text).unwrap_or_default());
+    let (id, port) =
+        (args.get("sandbox_id").map(text).unwrap_or_default(), args.get("port").map(text).unwrap_or_default());
     let path = args.get("path").map(text).unwrap_or_default();
     let place = format!("/sandboxes/{}/ports/{}/", encoded(&id), encoded(&port));
     let answer = desk.ask(Method::GET, &format!("{place}{}", path.trim_start_matches('/')), None).await?;

@@ -107,7 +107,12 @@ pub(super) static ROWS: [Row; 26] = [
         takes: only_sandbox,
         needs: &["sandbox_id"],
         gives: Gives::Thing,
-        does: Does::Asks { method: Method::POST, path: "/sandboxes/{sandbox_id}/pause", query: &[], always: "wait=paused" },
+        does: Does::Asks {
+            method: Method::POST,
+            path: "/sandboxes/{sandbox_id}/pause",
+            query: &[],
+            always: "wait=paused",
+        },
     },
     Row {
         name: "sandbox_resume",
@@ -118,7 +123,12 @@ pub(super) static ROWS: [Row; 26] = [
         takes: only_sandbox,
         needs: &["sandbox_id"],
         gives: Gives::Thing,
-        does: Does::Asks { method: Method::POST, path: "/sandboxes/{sandbox_id}/resume", query: &[], always: "wait=ready" },
+        does: Does::Asks {
+            method: Method::POST,
+            path: "/sandboxes/{sandbox_id}/resume",
+            query: &[],
+            always: "wait=ready",
+        },
     },
     Row {
         name: "sandbox_fork",
@@ -154,7 +164,12 @@ pub(super) static ROWS: [Row; 26] = [
         },
         needs: &["sandbox_id", "path"],
         gives: Gives::List,
-        does: Does::Asks { method: Method::GET, path: "/sandboxes/{sandbox_id}/files/list", query: &["path", "depth"], always: "" },
+        does: Does::Asks {
+            method: Method::GET,
+            path: "/sandboxes/{sandbox_id}/files/list",
+            query: &["path", "depth"],
+            always: "",
+        },
     },
     Row {
         name: "files_remove",
@@ -165,7 +180,12 @@ pub(super) static ROWS: [Row; 26] = [
         takes: || json!({"sandbox_id": sandbox(), "path": {"type": "string"}}),
         needs: &["sandbox_id", "path"],
         gives: Gives::Done,
-        does: Does::Asks { method: Method::DELETE, path: "/sandboxes/{sandbox_id}/files", query: &["path"], always: "" },
+        does: Does::Asks {
+            method: Method::DELETE,
+            path: "/sandboxes/{sandbox_id}/files",
+            query: &["path"],
+            always: "",
+        },
     },
     Row {
         name: "usage_show",
@@ -179,7 +199,12 @@ pub(super) static ROWS: [Row; 26] = [
         },
         needs: &[],
         gives: Gives::Thing,
-        does: Does::Asks { method: Method::GET, path: "/usage", query: &["task_id", "agent", "since", "by"], always: "" },
+        does: Does::Asks {
+            method: Method::GET,
+            path: "/usage",
+            query: &["task_id", "agent", "since", "by"],
+            always: "",
+        },
     },
     Row {
         name: "task_create",

@@ -290,6 +290,9 @@ impl House {
             Subject::Template(name) => Some(name.to_string()),
             Subject::Secret(name) => Some(name.to_string()),
             Subject::Repo(name) => Some(name.to_string()),
+            Subject::Agent(name) => Some(name.to_string()),
+            Subject::Session { id, .. } => id.map(ToString::to_string),
+            Subject::Task { id, .. } => id.map(|id| id.to_string()),
         };
         let line = AuditLine::by(grant, action.word(), name, Outcome::Denied, self.store.now());
         self.store.write_audit(&line.with_detail(denied.to_string())).await?;

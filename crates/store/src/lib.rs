@@ -6,6 +6,7 @@
 //! Absent on purpose: decisions. The store does not know which step follows which, nor who may do what.
 #![forbid(unsafe_code)]
 
+mod agents;
 mod audit;
 mod change;
 mod error;
@@ -19,11 +20,14 @@ mod repos;
 mod room;
 mod sandboxes;
 mod secrets;
+mod sessions;
 mod sql;
 mod tail;
+mod tasks;
 mod templates;
 mod transcripts;
 
+pub use agents::Agents;
 pub use audit::AuditFilter;
 pub use change::Tx;
 pub use error::StoreError;
@@ -36,7 +40,9 @@ pub use pulls::{PullRecord, Pulls, Word, WordKind};
 pub use repos::{Pushes, Repos};
 pub use sandboxes::{Filter, Lease, Leased, Sandboxes};
 pub use secrets::{SealedValue, Secrets};
+pub use sessions::{SessionFilter, Sessions};
 pub use tail::Written;
+pub use tasks::{LeasedTask, TaskFilter, Tasks};
 pub use templates::Templates;
 pub use transcripts::{Chunk, Extent, Stream, Transcript, Transcripts};
 
@@ -171,6 +177,21 @@ impl Store {
     /// The repositories.
     pub fn repos(&self) -> Repos<'_> {
         Repos { store: self }
+    }
+
+    /// The agents that somebody added or changed.
+    pub fn agents(&self) -> Agents<'_> {
+        Agents { store: self }
+    }
+
+    /// The sessions.
+    pub fn sessions(&self) -> Sessions<'_> {
+        Sessions { store: self }
+    }
+
+    /// The tasks.
+    pub fn tasks(&self) -> Tasks<'_> {
+        Tasks { store: self }
     }
 
     /// What was pushed.

@@ -10,6 +10,7 @@ mod repo;
 mod secret;
 mod template;
 mod view;
+mod work;
 
 pub use ask::{
     Defaults, Field, NewFork, NewKey, NewLimits, NewNetwork, NewPause, NewSandbox, NewSnapshot, NewTimeout, SignIn,
@@ -25,4 +26,8 @@ pub use template::{From, NewTemplate, TemplateView};
 pub use view::{
     Actor, AuditView, Bearer, BreakerState, BreakerView, EndedView, KeyView, Minted, Page, PausedView, ProviderView,
     Readiness, ReadinessView, SandboxDetail, SandboxPage, SandboxView, SignedIn, Status,
+};
+pub use work::{
+    AgentView, NewAgent, NewAttempts, NewMessage, NewSession, NewTask, SessionView, TaskChange, TaskPage, TaskView,
+    Timeline, micros,
 };

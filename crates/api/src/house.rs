@@ -58,6 +58,13 @@ pub(crate) struct Doors {
     pub(crate) readers: Arc<AtomicU32>,
 }
 
+impl Doors {
+    pub(crate) fn new(control: Control, options: Options) -> Doors {
+        let limiter = Arc::new(Limiter::new(&options));
+        Doors { control, options: Arc::new(options), limiter, e2b: Arc::default(), readers: Arc::default() }
+    }
+}
+
 /// A body that comes no further for so long is given up.
 pub(crate) const BODY_RESTS: std::time::Duration = std::time::Duration::from_secs(30);
 /// Bodies larger than this are refused.
@@ -97,8 +104,7 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
 
 /// All routes, ready to be served.
 pub fn router(control: Control, options: Options) -> Router {
-    let limiter = Arc::new(Limiter::new(&options));
-    let doors = Doors { control, options: Arc::new(options), limiter, e2b: Arc::default(), readers: Arc::default() };
+    let doors = Doors::new(control, options);
     let (api, openapi) = described().split_for_parts();
     let pages = Router::new()
         .merge(SwaggerUi::new("/docs").url("/api/v1/openapi.json", openapi))

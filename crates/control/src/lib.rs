@@ -21,6 +21,7 @@ mod sweep;
 
 pub use carrel_envd::{Content, Line, wire::Operation};
 pub use carrel_git::gateway::{Service as GitService, Upload, Version as GitVersion};
+pub use carrel_sandbox::egress::{Behind, Passed};
 pub use carrel_store::{Chunk, Stream};
 pub use credentials::ForgeKeys;
 pub use desks::{

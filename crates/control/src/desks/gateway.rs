@@ -11,6 +11,7 @@ use carrel_model::{
     audit::{AuditLine, Outcome},
     push::Pusher,
     repo::{Push, PushedRef, Repo},
+    sandbox::Want,
 };
 use tokio::io::AsyncRead;
 
@@ -39,6 +40,19 @@ enum Place {
 }
 
 impl GatewayDesk<'_> {
+    /// What a sandbox may do that asks from inside: its own, for as long as it lives; nothing after that. It shows
+    /// nothing, because nobody else can ask by its gateway.
+    pub async fn grant_of(&self, id: &SandboxId) -> Result<Option<Grant>, Error> {
+        let found = self.house.store.sandboxes().find(id).await?;
+        let living = found.filter(|sandbox| !sandbox.phase.is_over() && sandbox.want != Want::Gone);
+        Ok(living.map(|sandbox| Grant {
+            key: sandbox.created_by,
+            name: format!("sandbox {id}"),
+            authority: Authority::Sandbox(sandbox.id),
+            origin: None,
+        }))
+    }
+
     /// Lets somebody in to fetch, or to push. A sandbox comes to the repository that it works on and to no other.
     pub async fn enter(&self, grant: &Grant, name: &RepoName, service: Service) -> Result<Visitor, Error> {
         let action = match service {

@@ -580,7 +580,7 @@ fn note_step(step: Step, outcome: &Outcome, took: Duration) {
     metrics::histogram!("carrel_sandbox_step_seconds", "step" => step.word()).record(took.as_secs_f64());
 }
 
-fn is_lost_lease(error: &(dyn std::error::Error + 'static)) -> bool {
+pub(crate) fn is_lost_lease(error: &(dyn std::error::Error + 'static)) -> bool {
     matches!(error.downcast_ref(), Some(StoreError::LeaseLost { .. }))
 }
 

@@ -7,6 +7,7 @@ mod care;
 mod commit;
 mod error;
 pub mod gateway;
+mod history;
 mod index;
 mod layer;
 pub mod merge;

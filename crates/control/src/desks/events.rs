@@ -165,6 +165,10 @@ impl Listener {
                 let covered = self.grant.covers(Action::RepoRead, Subject::Repo(&push.repo));
                 (covered, push.sandbox_id.as_ref(), push.task_id)
             }
+            Happening::Pull { pull, .. } => {
+                (self.grant.covers(Action::RepoRead, Subject::Repo(&pull.repo)), None, pull.task_id)
+            }
+            Happening::Base { base } => (self.grant.covers(Action::RepoRead, Subject::Repo(&base.repo)), None, None),
         };
         covered.is_ok()
             && self.filter.sandbox.as_ref().is_none_or(|wanted| sandbox == Some(wanted))

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{KeyView, ProviderView, PushView, RepoView, SandboxView, TemplateView};
+use super::{BaseView, KeyView, ProviderView, PullNews, PullView, PushView, RepoView, SandboxView, TemplateView};
 
 /// A place in the journal. Entries have the cursors 1, 2, 3, … without a gap, in the order of their commits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, ToSchema)]
@@ -59,6 +59,19 @@ pub enum Happening {
         /// What, and the verdict on it.
         push: PushView,
     },
+    /// A pull request changed, or somebody said something there.
+    Pull {
+        /// As it now is.
+        pull: Box<PullView>,
+        /// What is new beside it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        news: Vec<PullNews>,
+    },
+    /// A branch that others are merged into moved.
+    Base {
+        /// Where it is, and where it was.
+        base: BaseView,
+    },
 }
 
 /// The kinds of entries.
@@ -77,6 +90,10 @@ pub enum Kind {
     Repo,
     /// Pushes.
     Push,
+    /// Pull requests.
+    Pull,
+    /// Branches that others are merged into.
+    Base,
 }
 
 /// Told to a reader whose cursor the journal cannot continue from: read the lists again, then follow from `head`.
@@ -105,13 +122,16 @@ impl Happening {
             Happening::Template { .. } => Kind::Template,
             Happening::Repo { .. } => Kind::Repo,
             Happening::Push { .. } => Kind::Push,
+            Happening::Pull { .. } => Kind::Pull,
+            Happening::Base { .. } => Kind::Base,
         }
     }
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 6] = [Kind::Sandbox, Kind::Key, Kind::Provider, Kind::Template, Kind::Repo, Kind::Push];
+    pub const ALL: [Kind; 8] =
+        [Kind::Sandbox, Kind::Key, Kind::Provider, Kind::Template, Kind::Repo, Kind::Push, Kind::Pull, Kind::Base];
 
     /// The word used in JSON, SQL and as the SSE event.
     pub fn word(self) -> &'static str {
@@ -122,6 +142,8 @@ impl Kind {
             Kind::Template => "template",
             Kind::Repo => "repo",
             Kind::Push => "push",
+            Kind::Pull => "pull",
+            Kind::Base => "base",
         }
     }
 }

@@ -16,8 +16,9 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     AuditDesk, Error, EventsDesk, ExecsDesk, FilesDesk, GatewayDesk, KeysDesk, LogsDesk, PortsDesk, ProvidersDesk,
-    ReposDesk, SandboxesDesk, SecretsDesk, Settings, TemplatesDesk,
+    PullsDesk, ReposDesk, SandboxesDesk, SecretsDesk, Settings, TemplatesDesk,
     desks::{keys::Doorman, repos, secrets, templates},
+    forges::Forges,
     inside::{activity::Activities, follower, lines::Lines, live::Lives, scribe::Scribe},
     keeper::Keeper,
     library::Library,
@@ -44,6 +45,8 @@ pub(crate) struct House {
     pub(crate) doorman: Doorman,
     /// The repositories.
     pub(crate) library: Library,
+    /// Where pull requests are.
+    pub(crate) forges: Forges,
     /// The lines to what runs inside.
     pub(crate) lines: Lines,
     /// What goes on inside.
@@ -91,7 +94,8 @@ impl Control {
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
         let house = Arc::new(House {
             keeper: Keeper::new(&settings, tasks.clone(), stop.clone()),
-            library: Library::open(&settings.library, settings.github_token.clone()).await,
+            library: Library::open(&settings.library).await,
+            forges: Forges::new(),
             lines: Lines::default(),
             activities: Activities::default(),
             lives: Lives::default(),
@@ -113,9 +117,11 @@ impl Control {
         templates::take_up_former_lives(&house).await?;
         follower::take_up_former_lives(&house).await?;
         secrets::take_up_former_keys(&house).await?;
+        crate::pulls::take_up_former_lanes(&house).await?;
         house.go_on("keeper", crate::keeper::walk, &house.tasks, &house.stop);
         house.go_on("sweep", sweep::walk, &house.tasks, &house.stop);
         house.go_on("repos", repos::walk, &house.tasks, &house.stop);
+        house.go_on("pulls", crate::pulls::walk, &house.tasks, &house.stop);
         house.go_on("heartbeat", crate::keeper::heartbeat, &house.pulses, &house.pulse);
         Ok(Control { house })
     }
@@ -188,6 +194,11 @@ impl Control {
     /// The repos desk.
     pub fn repos(&self) -> ReposDesk<'_> {
         ReposDesk { house: &self.house }
+    }
+
+    /// The pulls desk.
+    pub fn pulls(&self) -> PullsDesk<'_> {
+        PullsDesk { house: &self.house }
     }
 
     /// The gateway desk.

@@ -6,12 +6,14 @@
 mod credentials;
 mod desks;
 mod error;
+mod forges;
 mod house;
 mod inside;
 mod keeper;
 mod ledger;
 mod library;
 mod paging;
+mod pulls;
 mod registry;
 mod secret;
 mod settings;
@@ -34,6 +36,7 @@ pub use desks::{
     logs::{LogReader, LogsDesk},
     ports::{PortLine, PortsDesk},
     providers::ProvidersDesk,
+    pulls::{PullQuery, PullsDesk},
     repos::ReposDesk,
     sandboxes::{Created, SandboxQuery, SandboxesDesk, Waited},
     secrets::SecretsDesk,
@@ -46,5 +49,6 @@ pub use house::{Control, Idempotency};
 pub use inside::live::Reader;
 pub use ledger::StoreLedger;
 pub use paging::{Limit, Paging};
+pub use pulls::{Foreseen, ForeseenWith, LetterRefused, Live, MergeRefused, MergeWish, Merged, Moved, Posted};
 pub use secret::{new_node_id, new_uuid, uuid_of};
 pub use settings::{Patience, Retention, Settings};

@@ -23,8 +23,6 @@ pub struct Settings {
     pub transcript_cap: u64,
     /// Where repositories are kept.
     pub library: PathBuf,
-    /// What opens repositories at GitHub.
-    pub github_token: Option<secrecy::SecretString>,
     /// Where what was uploaded for a template lies while it is made. Emptied at the opening.
     pub scratch: PathBuf,
     /// Opens the secrets of the house.

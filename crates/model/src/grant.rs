@@ -96,6 +96,10 @@ pub enum Action {
     RepoPush,
     /// Remove one.
     RepoRemove,
+    /// Say something at a pull request, judge it, close it or open it again.
+    PullTalk,
+    /// Merge a pull request.
+    PullMerge,
     /// Look at the providers.
     ProviderRead,
     /// Follow the journal; what is not covered is left out.
@@ -162,8 +166,8 @@ impl Grant {
                 SandboxCreate | SandboxRead | SandboxPause | SandboxResume | SandboxTimeout | SandboxDestroy
                 | SandboxExec | SandboxFilesRead | SandboxFilesWrite | SandboxTerminal | SandboxPort | SandboxStats
                 | SandboxSnapshot | SandboxFork | TemplateRead | TemplateMake | TemplateRemove | RepoRead | RepoAdd
-                | RepoChange | RepoSync | RepoPush | RepoRemove | ProviderRead | EventsFollow | SignInLink
-                | SecretRead => true,
+                | RepoChange | RepoSync | RepoPush | RepoRemove | PullTalk | PullMerge | ProviderRead
+                | EventsFollow | SignInLink | SecretRead => true,
                 KeyCreate | KeyRead | KeyRotate | KeyRevoke | SecretSet | SecretRemove | AuditRead => false,
             },
             Authority::Agent(me) => match (action, subject) {
@@ -280,6 +284,8 @@ impl Action {
             Action::RepoSync => "repo.sync",
             Action::RepoPush => "repo.push",
             Action::RepoRemove => "repo.remove",
+            Action::PullTalk => "pull.talk",
+            Action::PullMerge => "pull.merge",
             Action::ProviderRead => "provider.read",
             Action::EventsFollow => "events.follow",
             Action::KeyCreate => "key.create",
@@ -319,6 +325,8 @@ impl Action {
             Action::RepoSync => "bring up to date",
             Action::RepoPush => "push to",
             Action::RepoRemove => "remove",
+            Action::PullTalk => "speak at the pulls of",
+            Action::PullMerge => "merge the pulls of",
             Action::ProviderRead => "look at the providers",
             Action::EventsFollow => "follow the events",
             Action::KeyCreate => "create keys",

@@ -26,7 +26,7 @@ pub struct PullFilter {
     pub over: Option<bool>,
     /// With this branch as their head.
     pub head: Option<Branch>,
-    /// Older than this one: when it was opened, and the repository and number as `repo#number`.
+    /// Older than this one: when it was opened, and the repository and number as `repo/number`.
     pub before: Option<(Timestamp, String)>,
 }
 
@@ -41,7 +41,7 @@ impl SeenPulls<'_> {
     /// A page of pulls, newest first.
     pub async fn list(&self, filter: &PullFilter, most: u32) -> Result<Vec<PullView>, StoreError> {
         let (at, last) = filter.before.clone().unwrap_or((Timestamp::MAX, String::new()));
-        let (last_repo, last_number) = last.rsplit_once('#').unwrap_or(("", "0"));
+        let (last_repo, last_number) = last.rsplit_once('/').unwrap_or(("", "0"));
         let sql = "SELECT * FROM seen_pulls
                    WHERE (created_at, repo, number) < ($1, $2, $3)
                      AND ($4 = '' OR repo = $4) AND ($5 = '' OR phase = $5) AND ($6 < 0 OR is_over = $6)
@@ -65,6 +65,17 @@ impl SeenPulls<'_> {
         let sql =
             "SELECT * FROM seen_pulls WHERE repo = $1 AND is_over = 0 AND (head = $2 OR base = $2) ORDER BY number";
         self.store.sql().fetch_all(sql, args![repo.as_str(), branch.as_str()]).await?.iter().map(read).collect()
+    }
+
+    /// What was heard at a pull, and in which version.
+    pub async fn heard(
+        &self,
+        repo: &RepoName,
+        number: u64,
+    ) -> Result<std::collections::HashMap<String, String>, StoreError> {
+        let sql = "SELECT word, version FROM heard_words WHERE repo = $1 AND number = $2";
+        let rows = self.store.sql().fetch_all(sql, args![repo.as_str(), number_of(number)?]).await?;
+        rows.iter().map(|row| Ok((row.text("word")?, row.text("version")?))).collect()
     }
 
     /// How far a forge was read.
@@ -93,7 +104,7 @@ impl Tx {
         if let Some(before) = before {
             seen.revision = before.revision;
             let late = before.phase == PullPhase::Merged && seen.phase != PullPhase::Merged;
-            if (late || before == seen) && news.is_empty() {
+            if (late || before.is_as(&seen)) && news.is_empty() {
                 return Ok(before);
             }
             if late {

@@ -11,6 +11,7 @@ pub(crate) mod keys;
 pub(crate) mod logs;
 pub(crate) mod ports;
 pub(crate) mod providers;
+pub(crate) mod pulls;
 pub(crate) mod repos;
 pub(crate) mod sandboxes;
 pub(crate) mod secrets;

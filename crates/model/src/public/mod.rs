@@ -21,8 +21,8 @@ pub use exec::{
 };
 pub use problem::{FieldProblem, Problem};
 pub use pull::{
-    BaseView, CheckState, CheckView, CommentView, NewMerge, NewPullComment, NewPullReview, PullNews, PullPhase,
-    PullView, ReviewView, Side, Verdict,
+    BaseView, CheckState, CheckView, CommentView, NewMerge, NewPull, NewPullComment, NewPullReview, PullNews,
+    PullPhase, PullView, ReviewView, Side, Verdict,
 };
 pub use repo::{NewRepo, PushView, RepoChange, RepoView};
 pub use secret::{NewSecret, SecretText, SecretView};

@@ -57,6 +57,13 @@ pub struct PullView {
     pub revision: i64,
 }
 
+impl PullView {
+    /// Whether another look saw the same, whatever the revision.
+    pub fn is_as(&self, other: &PullView) -> bool {
+        *self == PullView { revision: self.revision, ..other.clone() }
+    }
+}
+
 /// Where in its life a pull request is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
@@ -273,6 +280,33 @@ pub struct BaseView {
     pub before: Option<CommitId>,
     /// Whether its history was rewritten: where it was is no ancestor of where it is.
     pub rewritten: bool,
+}
+
+/// A pull request that is asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewPull {
+    /// In which repository.
+    pub repo: RepoName,
+    /// The branch that is to be merged.
+    pub head: Branch,
+    /// The branch it is to be merged into; the default branch when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<Branch>,
+    /// What it is to be called: one line.
+    pub title: String,
+    /// What it says of itself.
+    #[serde(default)]
+    pub body: String,
+    /// Whether it is still being worked on.
+    #[serde(default)]
+    pub draft: bool,
+    /// Its labels.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<String>,
+    /// Whose review is asked for, by login.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reviewers: Vec<String>,
 }
 
 /// Something that is to be said at a pull request.

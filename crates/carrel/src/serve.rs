@@ -128,7 +128,6 @@ async fn open_house(data: &DataDir, config: &Config, front: &str) -> Result<(Sto
         steps_at_once: config.keepers.at_once.get() as usize,
         transcript_cap: Settings::TRANSCRIPT_CAP,
         library: data.path().join("library"),
-        github_token: std::env::var("GITHUB_TOKEN").ok().filter(|token| !token.is_empty()).map(Into::into),
         scratch: data.path().join("scratch"),
         keychain: data.keychain()?,
     };

@@ -6,18 +6,21 @@
 mod credentials;
 mod desks;
 mod error;
+mod forges;
 mod house;
 mod inside;
 mod keeper;
 mod ledger;
 mod library;
 mod paging;
+mod pulls;
 mod registry;
 mod secret;
 mod settings;
 mod shelf;
 mod sturdy;
 mod sweep;
+mod tasks;
 
 pub use carrel_envd::{Content, Line, wire::Operation};
 pub use carrel_git::gateway::{Service as GitService, Upload, Version as GitVersion};
@@ -25,6 +28,7 @@ pub use carrel_sandbox::egress::{Behind, Passed};
 pub use carrel_store::{Chunk, Stream};
 pub use credentials::ForgeKeys;
 pub use desks::{
+    agents::AgentsDesk,
     audit::{AuditDesk, AuditQuery},
     copies::Forked,
     events::{EventFilter, EventsDesk, Heard, Listener},
@@ -35,10 +39,13 @@ pub use desks::{
     logs::{LogReader, LogsDesk},
     ports::{PortLine, PortsDesk},
     providers::ProvidersDesk,
+    pulls::{PullQuery, PullsDesk},
     repos::ReposDesk,
     sandboxes::{Created, SandboxQuery, SandboxesDesk, Waited},
     secrets::SecretsDesk,
+    sessions::{SessionQuery, SessionsDesk},
     steps::{BuildStep, FilesHash, Given, Steps},
+    tasks::{TaskQuery, TaskWaited, TasksDesk, Verb},
     templates::{Begun, ContentKind, TemplatesDesk},
     visits::{Destination, TurnedAway, Visit as PortVisit},
 };
@@ -47,5 +54,6 @@ pub use house::{Control, Idempotency};
 pub use inside::live::Reader;
 pub use ledger::StoreLedger;
 pub use paging::{Limit, Paging};
+pub use pulls::{Foreseen, ForeseenWith, LetterRefused, Live, MergeRefused, MergeWish, Merged, Moved, Posted};
 pub use secret::{new_node_id, new_uuid, uuid_of};
-pub use settings::{Patience, Retention, Settings};
+pub use settings::{Patience, Retention, Settings, Work};

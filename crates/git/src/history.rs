@@ -51,8 +51,8 @@ impl Mirror {
         let (Some(base), Some(head)) = (self.find(&base.full()).await?, self.find(&branch.full()).await?) else {
             return Ok(Vec::new());
         };
-        let call = self.git().at(&self.path(), "log").args(["--reverse", "--format=%s", "--no-color", "-n"]);
-        let told = call.arg(most).arg((&base, "..", &head)).patience(PATIENCE).text().await?;
+        let call = self.git().at(&self.path(), "log").args(["--reverse", "--format=%s", "--no-color"]);
+        let told = call.arg(("--max-count=", u64::from(most))).arg((&base, &head)).patience(PATIENCE).text().await?;
         Ok(told.lines().map(str::to_owned).collect())
     }
 

@@ -125,6 +125,10 @@ pub enum Action {
     TaskMerge,
     /// Close one.
     TaskClose,
+    /// Say something at a pull request, judge it, close it or open it again.
+    PullTalk,
+    /// Merge a pull request.
+    PullMerge,
     /// Look at the providers.
     ProviderRead,
     /// Follow the journal; what is not covered is left out.
@@ -211,9 +215,10 @@ impl Grant {
                 SandboxCreate | SandboxRead | SandboxPause | SandboxResume | SandboxTimeout | SandboxDestroy
                 | SandboxExec | SandboxFilesRead | SandboxFilesWrite | SandboxTerminal | SandboxPort | SandboxStats
                 | SandboxSnapshot | SandboxFork | TemplateRead | TemplateMake | TemplateRemove | RepoRead | RepoAdd
-                | RepoChange | RepoSync | RepoPush | RepoRemove | ProviderRead | EventsFollow | SignInLink
-                | SecretRead | AgentRead | AgentAdd | AgentRemove | SessionCreate | SessionRead | SessionMessage
-                | SessionDrive | TaskCreate | TaskRead | TaskMessage | TaskDrive | TaskMerge | TaskClose => true,
+                | RepoChange | RepoSync | RepoPush | RepoRemove | PullTalk | PullMerge | ProviderRead | EventsFollow
+                | SignInLink | SecretRead | AgentRead | AgentAdd | AgentRemove | SessionCreate | SessionRead
+                | SessionMessage | SessionDrive | TaskCreate | TaskRead | TaskMessage | TaskDrive | TaskMerge
+                | TaskClose => true,
                 KeyCreate | KeyRead | KeyRotate | KeyRevoke | SecretSet | SecretRemove | AuditRead => false,
             },
             Authority::Agent(me) => match (action, subject) {
@@ -350,6 +355,8 @@ impl Action {
             Action::TaskDrive => "task.drive",
             Action::TaskMerge => "task.merge",
             Action::TaskClose => "task.close",
+            Action::PullTalk => "pull.talk",
+            Action::PullMerge => "pull.merge",
             Action::ProviderRead => "provider.read",
             Action::EventsFollow => "events.follow",
             Action::KeyCreate => "key.create",
@@ -398,6 +405,8 @@ impl Action {
             Action::TaskCreate => "write",
             Action::TaskMerge => "merge",
             Action::TaskClose => "close",
+            Action::PullTalk => "speak at the pulls of",
+            Action::PullMerge => "merge the pulls of",
             Action::ProviderRead => "look at the providers",
             Action::EventsFollow => "follow the events",
             Action::KeyCreate => "create keys",

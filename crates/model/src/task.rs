@@ -17,6 +17,7 @@ use utoipa::ToSchema;
 use crate::{
     AgentId, Branch, CommitId, KeyId, RepoName, SandboxId, SessionId, TaskId,
     number::Whole,
+    public::PullPhase,
     sandbox::{Isolation, Network},
 };
 
@@ -186,24 +187,6 @@ pub struct TaskPull {
     pub url: String,
     /// Where it is.
     pub phase: PullPhase,
-}
-
-/// Where a pull request is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum PullPhase {
-    /// It was opened.
-    Open,
-    /// Programs look at it.
-    Checking,
-    /// It can be merged.
-    Mergeable,
-    /// It cannot be merged as it is.
-    Conflicted,
-    /// It is in the base.
-    Merged,
-    /// It will not be merged.
-    Closed,
 }
 
 /// A task with which this one will conflict.

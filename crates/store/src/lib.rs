@@ -14,6 +14,7 @@ mod execs;
 mod idempotency;
 mod journal;
 mod keys;
+mod lanes;
 mod open;
 mod pulls;
 mod repos;
@@ -21,6 +22,7 @@ mod room;
 mod sandboxes;
 mod secrets;
 mod sessions;
+mod seen;
 mod sql;
 mod tail;
 mod tasks;
@@ -35,12 +37,14 @@ pub use execs::Execs;
 pub use idempotency::Seen;
 pub use journal::{Follower, Journal, News};
 pub use keys::{Keys, SignInKind};
+pub use lanes::{Lane, Lanes};
 pub use open::{Database, Options};
 pub use pulls::{PullRecord, Pulls, Word, WordKind};
 pub use repos::{Pushes, Repos};
 pub use sandboxes::{Filter, Lease, Leased, Sandboxes};
 pub use secrets::{SealedValue, Secrets};
 pub use sessions::{SessionFilter, Sessions};
+pub use seen::{PullFilter, SeenPulls};
 pub use tail::Written;
 pub use tasks::{LeasedTask, TaskFilter, Tasks};
 pub use templates::Templates;
@@ -167,6 +171,16 @@ impl Store {
     /// The pulls of a repository that is hosted here.
     pub fn pulls<'s>(&'s self, repo: &'s carrel_model::RepoName) -> Pulls<'s> {
         Pulls { store: self, repo }
+    }
+
+    /// Pull requests as they were last seen.
+    pub fn seen_pulls(&self) -> SeenPulls<'_> {
+        SeenPulls { store: self }
+    }
+
+    /// The merge lanes.
+    pub fn lanes(&self) -> Lanes<'_> {
+        Lanes { store: self }
     }
 
     /// The secrets.

@@ -210,6 +210,12 @@ impl Tx {
         Ok(())
     }
 
+    /// The first thing that was said in a session.
+    pub async fn first_moment(&mut self, session: &Session) -> Result<Option<Moment>, StoreError> {
+        let sql = "SELECT body FROM moments WHERE session_id = $1 ORDER BY seq LIMIT 1";
+        self.work.fetch_optional(sql, args![session.id.as_str()]).await?.as_ref().map(read_moment).transpose()
+    }
+
     /// The newest use of a tool that is known by this id in a session.
     pub async fn find_tool(&mut self, session: &Session, tool: &str) -> Result<Option<Moment>, StoreError> {
         let sql = "SELECT body FROM moments WHERE session_id = $1 AND kind = 'tool' ORDER BY seq DESC LIMIT 64";

@@ -140,7 +140,6 @@ impl House {
             steps_at_once: setup.steps_at_once,
             transcript_cap: setup.transcript_cap,
             library: folder.path().join("library"),
-            github_token: None,
             scratch: folder.path().join("scratch"),
             keychain: setup.keychain,
         };

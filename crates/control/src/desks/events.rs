@@ -182,6 +182,10 @@ impl Listener {
             Happening::Agent { agent } => {
                 (self.grant.covers(Action::AgentRead, Subject::Agent(&agent.name)), None, None)
             }
+            Happening::Pull { pull, .. } => {
+                (self.grant.covers(Action::RepoRead, Subject::Repo(&pull.repo)), None, pull.task_id)
+            }
+            Happening::Base { base } => (self.grant.covers(Action::RepoRead, Subject::Repo(&base.repo)), None, None),
         };
         covered.is_ok()
             && self.filter.sandbox.as_ref().is_none_or(|wanted| sandbox == Some(wanted))

@@ -85,16 +85,18 @@ impl TasksDesk<'_> {
         let card = Card { grant: grant.clone(), agent, repo, base, network, fork: None, new };
         let written = self.house.store.change(move |tx| {
             Box::pin(async move {
-                // Before a number is drawn: a request that is repeated uses up none.
-                if let Some(seen) = see_request(tx, &card.grant, idempotency, "task").await? {
-                    return Ok::<_, Error>((seen, None));
+                let (grant, task) = (card.grant.clone(), write(tx, card).await?);
+                match see_request(tx, &grant, idempotency, &task.id.to_string()).await? {
+                    // The number that was drawn goes back with the rest.
+                    Some(seen) => Err(Halt::Seen(seen)),
+                    None => Ok(task),
                 }
-                Ok((String::new(), Some(write(tx, card).await?)))
             })
         });
-        match written.await? {
-            (_, Some(task)) => Ok((TaskView::from(&task), false)),
-            (earlier, None) => {
+        match written.await {
+            Ok(task) => Ok((TaskView::from(&task), false)),
+            Err(Halt::Failed(error)) => Err(error),
+            Err(Halt::Seen(earlier)) => {
                 let id = earlier.parse().map_err(|_| Error::NotFound { what: format!("task {earlier}") })?;
                 Ok((self.get(grant, id).await?, true))
             }
@@ -387,6 +389,19 @@ impl TasksDesk<'_> {
             })
         });
         Ok(TaskView::from(&changed.await?))
+    }
+}
+
+/// Why no card was written.
+enum Halt {
+    /// The same request wrote this one.
+    Seen(String),
+    Failed(Error),
+}
+
+impl<E: Into<Error>> From<E> for Halt {
+    fn from(error: E) -> Halt {
+        Halt::Failed(error.into())
     }
 }
 

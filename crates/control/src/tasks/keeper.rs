@@ -91,10 +91,6 @@ fn hear(house: &Arc<House>, happening: &Happening) -> bool {
             review::pushed(house, push);
             false
         }
-        Happening::Repo { repo } => {
-            review::base_moved(house, &repo.name);
-            false
-        }
         happening => review::heard(house, happening),
     }
 }

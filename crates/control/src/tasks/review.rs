@@ -31,9 +31,6 @@ pub(super) fn pushed(house: &Arc<House>, push: &PushView) {
     }
 }
 
-/// The default branch of a repository may have moved.
-pub(super) fn base_moved(_house: &Arc<House>, _repo: &RepoName) {}
-
 /// Whether something that was heard is worth a look at the rows.
 pub(super) fn heard(house: &Arc<House>, happening: &Happening) -> bool {
     match happening {

@@ -20,7 +20,7 @@ use super::{
     turn::{self, At, Went},
 };
 use crate::{
-    Error, ExecsDesk, MergeRefused, MergeWish, SandboxesDesk,
+    Error, ExecsDesk, MergeRefused, MergeWish, PullsDesk, SandboxesDesk,
     desks::{
         repos,
         tasks::{moment, no_task, reason_in},
@@ -597,7 +597,7 @@ impl Hand<'_> {
             note = Some(format!("What was done is kept as {kept} at {}.", newest.short()));
         }
         if let Some(pull) = task.pull.as_ref().filter(|pull| !pull.phase.is_over()) {
-            match house.pulls_close(&task.repo, pull.number, &self.grant).await {
+            match (PullsDesk { house }).close(&self.grant, &task.repo, pull.number).await {
                 Ok(_) | Err(Error::NotFound { .. } | Error::Conflict { .. }) => {}
                 Err(error) => return Err(error),
             }

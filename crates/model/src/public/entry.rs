@@ -4,7 +4,10 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{AgentView, KeyView, ProviderView, PushView, RepoView, SandboxView, SessionView, TaskView, TemplateView};
+use super::{
+    AgentView, BaseView, KeyView, ProviderView, PullNews, PullView, PushView, RepoView, SandboxView, SessionView, TaskView,
+    TemplateView,
+};
 use crate::{AgentId, SessionId, TaskId, session::Moment};
 
 /// A place in the journal. Entries have the cursors 1, 2, 3, … without a gap, in the order of their commits.
@@ -86,6 +89,19 @@ pub enum Happening {
         /// As it now is.
         agent: Box<AgentView>,
     },
+    /// A pull request changed, or somebody said something there.
+    Pull {
+        /// As it now is.
+        pull: Box<PullView>,
+        /// What is new beside it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        news: Vec<PullNews>,
+    },
+    /// A branch that others are merged into moved.
+    Base {
+        /// Where it is, and where it was.
+        base: BaseView,
+    },
 }
 
 /// The kinds of entries.
@@ -112,6 +128,10 @@ pub enum Kind {
     Moment,
     /// Agents.
     Agent,
+    /// Pull requests.
+    Pull,
+    /// Branches that others are merged into.
+    Base,
 }
 
 /// Told to a reader whose cursor the journal cannot continue from: read the lists again, then follow from `head`.
@@ -144,13 +164,15 @@ impl Happening {
             Happening::Session { .. } => Kind::Session,
             Happening::Moment { .. } => Kind::Moment,
             Happening::Agent { .. } => Kind::Agent,
+            Happening::Pull { .. } => Kind::Pull,
+            Happening::Base { .. } => Kind::Base,
         }
     }
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 10] = [
+    pub const ALL: [Kind; 12] = [
         Kind::Sandbox,
         Kind::Key,
         Kind::Provider,
@@ -161,6 +183,8 @@ impl Kind {
         Kind::Session,
         Kind::Moment,
         Kind::Agent,
+        Kind::Pull,
+        Kind::Base,
     ];
 
     /// The word used in JSON, SQL and as the SSE event.
@@ -176,6 +200,8 @@ impl Kind {
             Kind::Session => "session",
             Kind::Moment => "moment",
             Kind::Agent => "agent",
+            Kind::Pull => "pull",
+            Kind::Base => "base",
         }
     }
 }

@@ -6,6 +6,7 @@ mod ask;
 mod entry;
 mod exec;
 mod problem;
+mod pull;
 mod repo;
 mod secret;
 mod template;
@@ -20,6 +21,10 @@ pub use exec::{
     Activity, Command, ExecSignal, ExecSize, ExecView, Executed, FileEntry, FileKind, LogLine, NewExec, StatsView,
 };
 pub use problem::{FieldProblem, Problem};
+pub use pull::{
+    BaseView, CheckState, CheckView, CommentView, NewMerge, NewPull, NewPullComment, NewPullReview, PullNews,
+    PullPhase, PullView, ReviewView, Side, Verdict,
+};
 pub use repo::{NewRepo, PushView, RepoChange, RepoView};
 pub use secret::{NewSecret, SecretText, SecretView};
 pub use template::{From, NewTemplate, TemplateView};

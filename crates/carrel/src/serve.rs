@@ -125,6 +125,7 @@ async fn open_house(data: &DataDir, config: &Config, front: &str) -> Result<(Sto
         defaults: config.defaults(),
         patience: config.patience(),
         retention: config.retention(),
+        work: config.work(),
         steps_at_once: config.keepers.at_once.get() as usize,
         transcript_cap: Settings::TRANSCRIPT_CAP,
         library: data.path().join("library"),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use carrel_model::{Branch, CommitId, RefName};
 
-use crate::{GitError, Mirror, refs::Move};
+use crate::{GitError, Identity, Mirror, commit::Draft, refs::Move};
 
 /// How long a large difference may take.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -71,5 +71,30 @@ impl Mirror {
             return Ok(());
         }
         self.move_refs(&[Move { name: name.clone(), from, to: Some(commit.clone()) }]).await
+    }
+}
+
+impl Mirror {
+    /// Makes the first commit of a branch that does not exist yet: a readme. Whoever was faster is not disturbed.
+    pub async fn found(&self, branch: &Branch, readme: &str) -> Result<(), GitError> {
+        let blob = self.git().at(&self.path(), "hash-object").args(["-w", "--stdin"]);
+        let blob = blob.input(readme).config("core.fsync", "committed,loose-object").id().await?;
+        let tree = self.git().at(&self.path(), "mktree").input(format!("100644 blob {blob}\tREADME.md\n"));
+        let tree = tree.config("core.fsync", "committed,loose-object").id().await?;
+        let house = Identity::house();
+        let draft = Draft {
+            tree: &tree,
+            parents: &[],
+            message: "chore: begin\n",
+            author: &house,
+            date: None,
+            committer: &house,
+            signer: None,
+        };
+        let commit = self.commit(&draft).await?;
+        match self.move_refs(&[Move { name: branch.full(), from: None, to: Some(commit) }]).await {
+            Err(GitError::Moved { .. }) => Ok(()),
+            moved => moved,
+        }
     }
 }

@@ -179,6 +179,15 @@ impl FromStr for TaskId {
     }
 }
 
+impl TryFrom<String> for TaskId {
+    type Error = Malformed;
+    /// A number, or a branch that is named after one.
+    fn try_from(text: String) -> Result<Self, Malformed> {
+        let digits = text.strip_prefix("task-").unwrap_or(&text);
+        digits.parse().map_err(|_| Malformed { rule: "a task id is a whole number from 1 up" })
+    }
+}
+
 impl TryFrom<i64> for TaskId {
     type Error = Malformed;
     fn try_from(number: i64) -> Result<Self, Malformed> {

@@ -33,6 +33,9 @@ pub struct Setup {
     /// Requests per second and at once that one key may make.
     pub rate: Option<(u32, u32)>,
     /// How many steps are taken at once.
+    /// How work is given out.
+    pub work: carrel_control::Work,
+    /// How many steps are taken at once.
     pub steps_at_once: usize,
     /// How many bytes of an exec's output are kept.
     pub transcript_cap: u64,
@@ -65,6 +68,7 @@ impl Default for Setup {
             retention: Retention::default(),
             create_takes: Duration::ZERO,
             rate: None,
+            work: carrel_control::Work::default(),
             steps_at_once: 16,
             transcript_cap: Settings::TRANSCRIPT_CAP,
             shared: None,
@@ -137,6 +141,7 @@ impl House {
             defaults: usual,
             patience: setup.patience,
             retention: setup.retention,
+            work: setup.work,
             steps_at_once: setup.steps_at_once,
             transcript_cap: setup.transcript_cap,
             library: folder.path().join("library"),

@@ -1,5 +1,6 @@
 //! `/api/v1`: one file per noun, one function per verb.
 
+mod agents;
 mod audit;
 mod events;
 mod execs;
@@ -11,7 +12,9 @@ mod providers;
 mod repos;
 mod sandboxes;
 mod secrets;
+mod sessions;
 mod sign_in;
+mod tasks;
 mod templates;
 mod terminal;
 
@@ -29,6 +32,9 @@ pub(crate) fn routes() -> OpenApiRouter<Doors> {
         .merge(logs::routes())
         .merge(templates::routes())
         .merge(repos::routes())
+        .merge(agents::routes())
+        .merge(sessions::routes())
+        .merge(tasks::routes())
         .merge(events::routes())
         .merge(providers::routes())
         .merge(keys::routes())

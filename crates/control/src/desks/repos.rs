@@ -170,6 +170,24 @@ pub(crate) async fn find(house: &House, name: &RepoName) -> Result<Repo, Error> 
     house.store.repos().find(name).await?.ok_or_else(|| no_repo(name))
 }
 
+/// A repository that somebody can work on: one that lives here and is empty gets its first commit.
+pub(crate) async fn founded(house: &Arc<House>, name: &RepoName) -> Result<Repo, Error> {
+    let repo = find(house, name).await?;
+    if !repo.is_hosted() || repo.head.is_some() {
+        return Ok(repo);
+    }
+    let mirror = house.library.mirror(name).await?;
+    let branch = match mirror.default_branch().await?.or(repo.default_branch) {
+        Some(branch) => branch,
+        None => "main".parse().map_err(|_| no_repo(name))?,
+    };
+    if mirror.find(&branch.full()).await?.is_none() {
+        mirror.found(&branch, &format!("# {name}\n")).await?;
+        mirror.set_default_branch(&branch).await?;
+    }
+    bring_up_to_date(house, name).await
+}
+
 fn no_repo(name: &RepoName) -> Error {
     Error::NotFound { what: format!("repo `{name}`") }
 }

@@ -76,7 +76,7 @@ impl TasksDesk<'_> {
         self.house.admit(grant, Action::TaskCreate, subject).await?;
         new.check().map_err(|fields| Error::Invalid { fields })?;
         agents::find(self.house, &agent).await.map_err(|error| as_field("agent", error))?;
-        let repo = repos::find(self.house, &new.repo).await.map_err(|error| as_field("repo", error))?;
+        let repo = repos::founded(self.house, &new.repo).await.map_err(|error| as_field("repo", error))?;
         let base = base_of(&repo, new.base.as_ref())?;
         let network = match new.network.clone() {
             Some(network) => network.policy().map_err(|fields| Error::Invalid { fields })?,

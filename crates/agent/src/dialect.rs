@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use crate::{
     AgentError, AgentSettings, Launch, Offer, Program, Reader, Signal, Stop, Turn,
-    dialects::{Grammar, aider, claude, codex, custom, demo, opencode, plain::Plain, shell, terminal},
+    dialects::{Grammar, acp, aider, claude, codex, custom, demo, opencode, plain::Plain, shell, terminal},
 };
 
 /// How a kind of agent is started and understood.
@@ -114,7 +114,7 @@ impl Dialect {
             Dialect::Claude => Ok(claude::launch(settings, turn)),
             Dialect::Codex => Ok(codex::launch(settings, turn)),
             Dialect::Aider => Ok(aider::launch(settings, turn)),
-            Dialect::Acp => todo!(),
+            Dialect::Acp => acp::launch(settings, turn),
         }
     }
 
@@ -128,7 +128,7 @@ impl Dialect {
             Dialect::Claude => Box::new(claude::Stream),
             Dialect::Codex => Box::new(codex::Items::default()),
             Dialect::Aider => Box::new(aider::Talk),
-            Dialect::Acp => todo!(),
+            Dialect::Acp => Box::new(acp::Updates::default()),
         };
         let hint = match (settings.command(), self.program()) {
             (None, Some(program)) => program.hint(),

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::{AgentSettings, Launch, Turn, heard::Heard};
 
+pub(crate) mod acp;
 pub(crate) mod aider;
 pub(crate) mod claude;
 pub(crate) mod codex;

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use crate::{
     AgentError, AgentSettings, Launch, Offer, Program, Reader, Signal, Stop, Turn,
-    dialects::{Grammar, custom, demo, plain::Plain, shell, terminal},
+    dialects::{Grammar, acp, aider, claude, codex, custom, demo, opencode, plain::Plain, shell, terminal},
 };
 
 /// How a kind of agent is started and understood.
@@ -110,7 +110,11 @@ impl Dialect {
             Dialect::Demo => Ok(demo::launch(settings, turn)),
             Dialect::Terminal => terminal::launch(settings, turn),
             Dialect::Custom => custom::launch(settings, turn),
-            _ => todo!(),
+            Dialect::Opencode => Ok(opencode::launch(settings, turn)),
+            Dialect::Claude => Ok(claude::launch(settings, turn)),
+            Dialect::Codex => Ok(codex::launch(settings, turn)),
+            Dialect::Aider => Ok(aider::launch(settings, turn)),
+            Dialect::Acp => acp::launch(settings, turn),
         }
     }
 
@@ -120,7 +124,11 @@ impl Dialect {
             Dialect::Shell | Dialect::Demo => Box::new(Plain),
             Dialect::Terminal => Box::new(terminal::Screen),
             Dialect::Custom => custom::grammar(settings),
-            _ => todo!(),
+            Dialect::Opencode => Box::new(opencode::Parts),
+            Dialect::Claude => Box::new(claude::Stream),
+            Dialect::Codex => Box::new(codex::Items::default()),
+            Dialect::Aider => Box::new(aider::Talk),
+            Dialect::Acp => Box::new(acp::Updates::default()),
         };
         let hint = match (settings.command(), self.program()) {
             (None, Some(program)) => program.hint(),

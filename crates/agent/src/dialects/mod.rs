@@ -8,8 +8,14 @@ use serde_json::Value;
 
 use crate::{AgentSettings, Launch, Turn, heard::Heard};
 
+pub(crate) mod acp;
+pub(crate) mod aider;
+pub(crate) mod claude;
+pub(crate) mod codex;
 pub(crate) mod custom;
 pub(crate) mod demo;
+pub(crate) mod json;
+pub(crate) mod opencode;
 pub(crate) mod plain;
 pub(crate) mod shell;
 pub(crate) mod terminal;
@@ -80,4 +86,15 @@ fn desk(turn: &Turn) -> BTreeMap<String, String> {
 /// The model for this turn.
 pub(crate) fn model<'a>(settings: &'a AgentSettings, turn: &'a Turn) -> Option<&'a str> {
     turn.model.as_deref().or(settings.model.as_deref())
+}
+
+/// One line for people from what a tool was given: the words under which tools have what matters most.
+pub(crate) fn title(input: &Value) -> String {
+    let words = ["command", "cmd", "file_path", "filePath", "path", "pattern", "query", "url", "description", "prompt"];
+    let found = words.iter().find_map(|word| match input.get(word)? {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(words) => Some(words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" ")),
+        _ => None,
+    });
+    found.unwrap_or_default()
 }

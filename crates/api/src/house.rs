@@ -60,6 +60,14 @@ pub(crate) struct Doors {
     pub(crate) models: Arc<llm::Lines>,
 }
 
+impl Doors {
+    pub(crate) fn new(control: Control, options: Options) -> Doors {
+        let limiter = Arc::new(Limiter::new(&options));
+        let (e2b, readers, models) = (Arc::default(), Arc::default(), Arc::default());
+        Doors { control, options: Arc::new(options), limiter, e2b, readers, models }
+    }
+}
+
 /// A body that comes no further for so long is given up.
 pub(crate) const BODY_RESTS: std::time::Duration = std::time::Duration::from_secs(30);
 /// Bodies larger than this are refused.
@@ -99,15 +107,7 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
 
 /// All routes, ready to be served.
 pub fn router(control: Control, options: Options) -> Router {
-    let limiter = Arc::new(Limiter::new(&options));
-    let doors = Doors {
-        control,
-        options: Arc::new(options),
-        limiter,
-        e2b: Arc::default(),
-        readers: Arc::default(),
-        models: Arc::default(),
-    };
+    let doors = Doors::new(control, options);
     let (api, openapi) = described().split_for_parts();
     let pages = Router::new()
         .merge(SwaggerUi::new("/docs").url("/api/v1/openapi.json", openapi))

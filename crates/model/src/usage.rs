@@ -205,8 +205,7 @@ mod tests {
 
     #[test]
     fn each_kind_of_token_has_its_price() {
-        let tokens =
-            Tokens { input: 1000, output: 100, cache_read: 10_000, cache_write: 300, cache_write_hour: 100 };
+        let tokens = Tokens { input: 1000, output: 100, cache_read: 10_000, cache_write: 300, cache_write_hour: 100 };
         // 3000 + 1500 + 3000 + 200 · 3.75 + 100 · 6
         assert_eq!(PRICE.of(&tokens).micros(), 8850);
         let plain = Price { input: 2.0, output: 8.0, cache_read: None, cache_write: None, cache_write_hour: None };

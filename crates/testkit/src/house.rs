@@ -20,7 +20,7 @@ use reqwest::{Method, RequestBuilder, StatusCode};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use crate::{Bare, EventStream, TestDatabase};
+use crate::{Bare, Engine, EngineSetup, EventStream, TestDatabase};
 
 /// How a house is built.
 pub struct Setup {
@@ -40,6 +40,8 @@ pub struct Setup {
     pub shared: Option<std::path::PathBuf>,
     /// Sandboxes in which something runs: then they are what is made where a request is silent.
     pub bare: Option<Arc<Bare>>,
+    /// Real sandboxes: then they are what is made where a request is silent.
+    pub engine: Option<EngineSetup>,
     /// Which node this is; a new one when absent.
     pub node: Option<carrel_model::NodeId>,
     /// Opens the secrets; a new one when two houses are not given the same.
@@ -69,6 +71,7 @@ impl Default for Setup {
             transcript_cap: Settings::TRANSCRIPT_CAP,
             shared: None,
             bare: None,
+            engine: None,
             node: None,
             keychain: Keychain::new(vec![MasterKey::draw()]).unwrap(),
             models: carrel_control::Models::default(),
@@ -85,6 +88,8 @@ pub struct House {
     pub store: Store,
     /// The provider under everything.
     pub fake: Arc<Fake>,
+    /// Real sandboxes, where the house was built with them.
+    pub engine: Option<Engine>,
     /// Where the doors are.
     pub url: String,
     /// The secret of the admin key.
@@ -123,6 +128,13 @@ impl House {
         if setup.bare.is_some() {
             usual.provider = "bare".parse().unwrap();
         }
+        let engine = match setup.engine {
+            Some(how) => {
+                usual.provider = "local".parse().unwrap();
+                Some(Engine::open(folder.path(), how).await)
+            }
+            None => None,
+        };
         let settings = Settings {
             node: setup.node.unwrap_or_else(carrel_control::new_node_id),
             defaults: usual,
@@ -131,7 +143,6 @@ impl House {
             steps_at_once: setup.steps_at_once,
             transcript_cap: setup.transcript_cap,
             library: folder.path().join("library"),
-            github_token: None,
             scratch: folder.path().join("scratch"),
             keychain: setup.keychain,
             models: setup.models,
@@ -140,6 +151,9 @@ impl House {
         let mut providers = vec![("fake".parse().unwrap(), provider)];
         if let Some(bare) = &setup.bare {
             providers.push(("bare".parse().unwrap(), Arc::clone(bare) as Arc<dyn Provider>));
+        }
+        if let Some(engine) = &engine {
+            providers.push(("local".parse().unwrap(), Arc::new(engine.local.clone())));
         }
         let control = Control::open(store.clone(), providers, settings).await.unwrap();
         let secret = KeysDesk::draw_secret();
@@ -156,6 +170,9 @@ impl House {
             interpreter: None,
             metrics: None,
         };
+        if let Some(engine) = &engine {
+            engine.hatch.open(carrel_api::hatch(control.clone(), options.clone()));
+        }
         let app = carrel_api::router(control.clone(), options).into_make_service_with_connect_info::<SocketAddr>();
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -165,7 +182,7 @@ impl House {
         });
         let served = tokio::spawn(async move { serving.await.unwrap() });
         let http = reqwest::Client::builder().no_proxy().build().unwrap();
-        House { control, store, fake, url, key: secret.reveal(), admin, http, stop, served, folder }
+        House { control, store, fake, engine, url, key: secret.reveal(), admin, http, stop, served, folder }
     }
 
     /// A request with the admin key. The path begins with `/`.
@@ -251,12 +268,15 @@ impl House {
 
     /// Closes the house and asserts that rows and provider agree, and that nothing half made is left.
     pub async fn close(self) {
-        let House { control, store, fake, stop, served, http, folder, .. } = self;
+        let House { control, store, fake, engine, stop, served, http, folder, .. } = self;
         let _ = stop.send(());
         control.drain();
         drop(http);
         served.await.unwrap();
         control.close().await;
+        if let Some(engine) = engine {
+            engine.close().await;
+        }
         *fake.weather().lock().unwrap() = Weather::Clear;
         let mut seen: Vec<_> = fake.list().await.unwrap();
         seen.sort_by(|a, b| a.0.cmp(&b.0));

@@ -225,7 +225,8 @@ mod tests {
 
     #[test]
     fn completions_count_in_their_last_piece_and_responses_when_they_are_complete() {
-        let usage = json!({"prompt_tokens": 100, "completion_tokens": 7, "prompt_tokens_details": {"cached_tokens": 64}});
+        let usage =
+            json!({"prompt_tokens": 100, "completion_tokens": 7, "prompt_tokens_details": {"cached_tokens": 64}});
         let chat = [
             json!({"model": "gpt-5", "choices": [{"delta": {"content": "hi"}}], "usage": null}),
             json!({"model": "gpt-5", "choices": [], "usage": usage}),
@@ -245,7 +246,8 @@ mod tests {
 
     #[test]
     fn one_document_is_counted_and_one_that_does_not_count_is_guessed() {
-        let found = counted(Shape::Whole, &json!({"model": "m", "usage": {"prompt_tokens": 5, "total_tokens": 5}}).to_string());
+        let found =
+            counted(Shape::Whole, &json!({"model": "m", "usage": {"prompt_tokens": 5, "total_tokens": 5}}).to_string());
         assert_eq!((found.tokens.input, found.is_estimated), (5, false));
         let found = counted(Shape::Whole, &json!({"text": "x".repeat(100)}).to_string());
         assert_eq!((found.tokens.input, found.is_estimated), (100, true));

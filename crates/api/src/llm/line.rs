@@ -69,8 +69,7 @@ impl Lines {
             return Ok(client);
         }
         // A redirect would carry the key to wherever it leads.
-        let builder =
-            Client::builder().connect_timeout(CONNECTS_WITHIN).read_timeout(SILENCE).redirect(Policy::none());
+        let builder = Client::builder().connect_timeout(CONNECTS_WITHIN).read_timeout(SILENCE).redirect(Policy::none());
         let builder = if is_here { builder.no_proxy() } else { builder };
         let client = builder.build().map_err(|error| {
             tracing::error!(error = &error as &dyn std::error::Error, "no line to models can be opened");
@@ -92,7 +91,9 @@ fn pause_after(response: &Response, tries: u32) -> Option<Duration> {
     let usual = FIRST_PAUSE * (1 << (tries - 1));
     let pause = told.unwrap_or(usual);
     // One that is out of quota says so at once, and for hours.
-    (pause <= LONGEST_PAUSE).then_some(pause).filter(|_| response.status() != StatusCode::TOO_MANY_REQUESTS || told.is_some())
+    (pause <= LONGEST_PAUSE)
+        .then_some(pause)
+        .filter(|_| response.status() != StatusCode::TOO_MANY_REQUESTS || told.is_some())
 }
 
 /// What `retry-after` says: milliseconds, seconds, or a moment.

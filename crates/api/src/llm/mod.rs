@@ -73,9 +73,8 @@ async fn answer(
     request: Request,
 ) -> Result<Response, Refusal> {
     let Asker(grant) = asker?;
-    let allowed = Allowed::find(provider.dialect, request.method(), path).ok_or_else(|| {
-        Refusal::new(404, format!("{} {} is not passed on", request.method(), shortened(path)))
-    })?;
+    let allowed = Allowed::find(provider.dialect, request.method(), path)
+        .ok_or_else(|| Refusal::new(404, format!("{} {} is not passed on", request.method(), shortened(path))))?;
     let visit = doors.control.models().enter(&grant, provider).await?;
     let visit = Arc::new(visit);
     let query = request.uri().query().map(|query| format!("?{query}")).unwrap_or_default();
@@ -114,8 +113,15 @@ async fn answer(
 
 /// What of a client's headers a provider is told. A list of what passes: nothing that opens our own doors is on it.
 fn outgoing(asked: &HeaderMap, visit: &ModelVisit) -> Result<HeaderMap, Refusal> {
-    const PASS: [&str; 7] =
-        ["accept", "content-type", "user-agent", "anthropic-version", "anthropic-beta", "openai-beta", "idempotency-key"];
+    const PASS: [&str; 7] = [
+        "accept",
+        "content-type",
+        "user-agent",
+        "anthropic-version",
+        "anthropic-beta",
+        "openai-beta",
+        "idempotency-key",
+    ];
     let mut headers = HeaderMap::new();
     for (name, value) in asked {
         if PASS.contains(&name.as_str()) || name.as_str().starts_with("x-stainless-") {

@@ -119,6 +119,14 @@ fn print(entry: &Entry) {
             let refs: Vec<_> = push.refs.iter().map(|pushed| pushed.name.as_str()).collect();
             ("push", format!("{}  {}  {verdict}", push.repo, refs.join(" ")))
         }
+        Happening::Pull { pull, news } => {
+            let heard = if news.is_empty() { String::new() } else { format!("  {} new", news.len()) };
+            ("pull", format!("{}#{}  {}  {}{heard}", pull.repo, pull.number, pull.phase.word(), pull.title))
+        }
+        Happening::Base { base } => {
+            let place = base.commit.as_ref().map_or("gone", |commit| commit.short());
+            ("base", format!("{}  {}  {place}", base.repo, base.branch))
+        }
     };
     say::line(format_args!("{}  {}  {kind:<8}  {}", entry.cursor.0, entry.at, say::printable(&what)));
 }

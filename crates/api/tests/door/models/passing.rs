@@ -10,7 +10,8 @@ use super::{Pen, SECRET, Upstream, message, set_key, usage};
 
 const START: &str = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"model\":\"claude-sonnet-4-5\",\"usage\":{\"input_tokens\":100,\"output_tokens\":1}}}\n\n";
 const TEXT: &str = "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"delta\":{\"type\":\"text_delta\",\"text\":\"Good morning, dear reader.\"}}\n\n";
-const END: &str = "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{},\"usage\":{\"output_tokens\":40}}\n\n";
+const END: &str =
+    "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{},\"usage\":{\"output_tokens\":40}}\n\n";
 
 on_both_databases! {
     async fn the_house_shows_its_own_key_and_nobody_elses(database: TestDatabase) {
@@ -190,7 +191,10 @@ async fn giant_answers_pass_and_giant_questions_do_not() {
     let answer = request.send().await.unwrap().bytes().await.unwrap();
     assert_eq!(answer.len(), giant.len() + 11);
     let total = usage(&house, "?by=provider").await;
-    assert_eq!((&total["total"]["unpriced"], &total["total"]["estimated"], &total["items"][0]["name"]), (&json!(1), &json!(1), &json!("local")));
+    assert_eq!(
+        (&total["total"]["unpriced"], &total["total"]["estimated"], &total["items"][0]["name"]),
+        (&json!(1), &json!(1), &json!("local"))
+    );
     let request = house.request(Method::POST, "/llm/local/v1/embeddings").body(giant);
     let (status, answer) = house.ask(request).await;
     assert_eq!((status.as_u16(), &answer["error"]["code"]), (413, &json!("request_too_large")));
@@ -213,12 +217,21 @@ async fn a_refusal_is_spoken_in_the_words_of_the_api_that_was_asked() {
     let answer: serde_json::Value = response.json().await.unwrap();
     let sentence = answer["error"]["message"].as_str().unwrap();
     assert_eq!((&answer["type"], &answer["error"]["type"]), (&json!("error"), &json!("permission_error")));
-    assert!(sentence.contains("ANTHROPIC_API_KEY") && sentence.contains("carrel secret set anthropic-api-key"), "{sentence}");
+    assert!(
+        sentence.contains("ANTHROPIC_API_KEY") && sentence.contains("carrel secret set anthropic-api-key"),
+        "{sentence}"
+    );
 
-    let request = house.bare_request(Method::POST, "/llm/openai/v1/chat/completions").bearer_auth("sk-not-ours").body("{}");
+    let request =
+        house.bare_request(Method::POST, "/llm/openai/v1/chat/completions").bearer_auth("sk-not-ours").body("{}");
     let (status, answer) = house.ask(request).await;
     assert_eq!((status.as_u16(), &answer["error"]["code"]), (401, &json!("invalid_api_key")), "{answer}");
-    for path in ["/llm/openai/v1/files", "/llm/openai/v1/messages", "/llm/anthropic/v1/chat/completions", "/llm/openai/v1/models/..%2ffiles"] {
+    for path in [
+        "/llm/openai/v1/files",
+        "/llm/openai/v1/messages",
+        "/llm/anthropic/v1/chat/completions",
+        "/llm/openai/v1/models/..%2ffiles",
+    ] {
         let (status, answer) = house.ask(ask(path)).await;
         assert_eq!(status, 404, "{path} {answer}");
         assert!(answer["error"]["message"].as_str().unwrap().contains("is not passed on"), "{answer}");
@@ -245,7 +258,10 @@ async fn a_provider_that_repeats_the_key_tells_it_to_nobody() {
     upstream.will((StatusCode::UNAUTHORIZED, [("x-echo", SECRET)], format!("the key {SECRET} is not known")));
     let response = house.request(Method::POST, "/llm/anthropic/v1/messages").body("{}").send().await.unwrap();
     assert!(!format!("{:?}", response.headers()).contains(SECRET));
-    assert_eq!((response.status().as_u16(), response.text().await.unwrap().as_str()), (401, "the key (hidden) is not known"));
+    assert_eq!(
+        (response.status().as_u16(), response.text().await.unwrap().as_str()),
+        (401, "the key (hidden) is not known")
+    );
     house.close().await;
     database.drop().await;
 }

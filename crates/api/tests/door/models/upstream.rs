@@ -55,7 +55,9 @@ impl Upstream {
     /// The settings of a house that asks this provider, under the names of both who are well known and a local one.
     pub(crate) fn models(&self) -> Models {
         let mut models = Models::default();
-        for (name, url) in [("anthropic", self.url.clone()), ("openai", format!("{}/v1", self.url)), ("local", self.url.clone())] {
+        for (name, url) in
+            [("anthropic", self.url.clone()), ("openai", format!("{}/v1", self.url)), ("local", self.url.clone())]
+        {
             let provider = ModelProvider::new(name.parse().unwrap(), None, &url).unwrap();
             models.providers.insert(provider.name.clone(), provider);
         }

@@ -12,6 +12,7 @@ mod git;
 mod hatch;
 mod health;
 mod house;
+mod llm;
 mod v1;
 
 pub use attend::attend;

@@ -15,7 +15,7 @@ use tokio::sync::{broadcast, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    AgentsDesk, AuditDesk, Error, EventsDesk, ExecsDesk, FilesDesk, GatewayDesk, KeysDesk, LogsDesk, PortsDesk, ProvidersDesk,
+    AgentsDesk, AuditDesk, Error, EventsDesk, ExecsDesk, FilesDesk, GatewayDesk, KeysDesk, LogsDesk, ModelsDesk, PortsDesk, ProvidersDesk,
     PullsDesk, ReposDesk, SandboxesDesk, SecretsDesk, SessionsDesk, Settings, TasksDesk, TemplatesDesk,
     desks::{keys::Doorman, repos, secrets, templates},
     forges::Forges,
@@ -225,6 +225,11 @@ impl Control {
     /// The gateway desk.
     pub fn gateway(&self) -> GatewayDesk<'_> {
         GatewayDesk { house: &self.house }
+    }
+
+    /// The models desk.
+    pub fn models(&self) -> ModelsDesk<'_> {
+        ModelsDesk { house: &self.house }
     }
 
     /// Whether the house can work, for whoever watches over it. Takes no grant: it tells nothing of anybody's work.

@@ -12,6 +12,7 @@ mod inside;
 mod keeper;
 mod ledger;
 mod library;
+mod models;
 mod paging;
 mod pulls;
 mod registry;
@@ -24,8 +25,9 @@ mod tasks;
 
 pub use carrel_envd::{Content, Line, wire::Operation};
 pub use carrel_git::gateway::{Service as GitService, Upload, Version as GitVersion};
+pub use carrel_model::usage::Dialect;
 pub use carrel_sandbox::egress::{Behind, Passed};
-pub use carrel_store::{Chunk, Stream};
+pub use carrel_store::{Chunk, Stream, UsageFilter};
 pub use credentials::ForgeKeys;
 pub use desks::{
     agents::AgentsDesk,
@@ -37,6 +39,7 @@ pub use desks::{
     gateway::{GatewayDesk, Visitor},
     keys::{KeysDesk, Link, Visit},
     logs::{LogReader, LogsDesk},
+    models::{Asked, ModelVisit, ModelsDesk},
     ports::{PortLine, PortsDesk},
     providers::ProvidersDesk,
     pulls::{PullQuery, PullsDesk},
@@ -53,6 +56,7 @@ pub use error::Error;
 pub use house::{Control, Idempotency};
 pub use inside::live::Reader;
 pub use ledger::StoreLedger;
+pub use models::{BadPrice, ModelProvider, Models, Prices};
 pub use paging::{Limit, Paging};
 pub use pulls::{Foreseen, ForeseenWith, LetterRefused, Live, MergeRefused, MergeWish, Merged, Moved, Posted};
 pub use secret::{new_node_id, new_uuid, uuid_of};

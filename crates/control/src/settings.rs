@@ -29,6 +29,8 @@ pub struct Settings {
     pub scratch: PathBuf,
     /// Opens the secrets of the house.
     pub keychain: Keychain,
+    /// The models that can be asked, and what they may cost.
+    pub models: crate::Models,
 }
 
 impl Settings {

@@ -149,6 +149,10 @@ pub enum Action {
     SecretRemove,
     /// Read the audit.
     AuditRead,
+    /// Ask a model, with a key of the house.
+    ModelUse,
+    /// See what models were used for, and what it cost.
+    UsageRead,
     /// Make a link that signs a browser in as the bearer.
     SignInLink,
 }
@@ -215,10 +219,10 @@ impl Grant {
                 SandboxCreate | SandboxRead | SandboxPause | SandboxResume | SandboxTimeout | SandboxDestroy
                 | SandboxExec | SandboxFilesRead | SandboxFilesWrite | SandboxTerminal | SandboxPort | SandboxStats
                 | SandboxSnapshot | SandboxFork | TemplateRead | TemplateMake | TemplateRemove | RepoRead | RepoAdd
-                | RepoChange | RepoSync | RepoPush | RepoRemove | PullTalk | PullMerge | ProviderRead | EventsFollow
-                | SignInLink | SecretRead | AgentRead | AgentAdd | AgentRemove | SessionCreate | SessionRead
-                | SessionMessage | SessionDrive | TaskCreate | TaskRead | TaskMessage | TaskDrive | TaskMerge
-                | TaskClose => true,
+                | RepoChange | RepoSync | RepoPush | RepoRemove | PullTalk | PullMerge | ProviderRead
+                | EventsFollow | SignInLink | SecretRead | AgentRead | AgentAdd | AgentRemove | SessionCreate
+                | SessionRead | SessionMessage | SessionDrive | TaskCreate | TaskRead | TaskMessage | TaskDrive
+                | TaskMerge | TaskClose | ModelUse | UsageRead => true,
                 KeyCreate | KeyRead | KeyRotate | KeyRevoke | SecretSet | SecretRemove | AuditRead => false,
             },
             Authority::Agent(me) => match (action, subject) {
@@ -234,6 +238,7 @@ impl Grant {
                 }
                 (SandboxRead | SessionRead | TaskRead, Subject::House) | (AgentRead, _) => true,
                 (ProviderRead | TemplateRead | RepoRead | RepoSync | EventsFollow | SignInLink, _) => true,
+                (ModelUse | UsageRead, _) => true,
                 _ => false,
             },
             Authority::Sandbox(me) => match (action, subject) {
@@ -241,7 +246,7 @@ impl Grant {
                 (SessionRead, Subject::Session { sandbox, .. }) | (TaskRead, Subject::Task { sandbox, .. }) => {
                     sandbox == Some(me)
                 }
-                (SandboxRead, Subject::House) | (EventsFollow, _) => true,
+                (SandboxRead, Subject::House) | (EventsFollow | ModelUse | UsageRead, _) => true,
                 _ => false,
             },
         };
@@ -367,6 +372,8 @@ impl Action {
             Action::SecretSet => "secret.set",
             Action::SecretRemove => "secret.remove",
             Action::AuditRead => "audit.read",
+            Action::ModelUse => "model.use",
+            Action::UsageRead => "usage.read",
             Action::SignInLink => "sign_in.link",
         }
     }
@@ -417,6 +424,8 @@ impl Action {
             Action::SecretSet => "set",
             Action::SecretRemove => "remove",
             Action::AuditRead => "read the audit",
+            Action::ModelUse => "use models",
+            Action::UsageRead => "see the usage of models",
             Action::SignInLink => "make a sign-in link",
         }
     }

@@ -21,6 +21,7 @@ pub mod secret;
 pub mod session;
 pub mod task;
 pub mod template;
+pub mod usage;
 
 pub use git::{Branch, BranchFormat, CommitId, RefName, RepoName, RepoSource};
 pub use grant::{Action, Authority, Denied, Grant, Role, Subject};

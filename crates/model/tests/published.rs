@@ -2,16 +2,16 @@
 #![allow(clippy::unwrap_used, reason = "tests: a panic is the verdict")]
 
 use carrel_model::{
-    AgentId, Authority, ExecId, Grant, KeyId, NodeId, PushId, Role, SandboxId, Timestamp,
+    AgentId, Authority, ExecId, Grant, KeyId, NodeId, PushId, Role, SandboxId, TaskId, Timestamp,
     audit::{AuditLine, Outcome},
     breaker::{Breaker, Rules},
     exec::{Exec, ExecStatus},
     key::Key,
     public::{
-        Activity, AuditView, BaseView, Bearer, BreakerView, Cursor, Drain, Entry, ExecView, Executed, FieldProblem,
-        FileEntry, FileKind, Happening, KeyView, Kind, LogLine, Minted, NewKey, NewSandbox, NewTimeout, Page, Problem,
-        ProviderView, PullNews, PullView, PushView, Readiness, ReadinessView, RepoView, Reset, SandboxDetail,
-        SandboxPage, SandboxView, SecretView, SignIn, SignedIn, StatsView, TemplateView,
+        Activity, AuditView, BaseView, Bearer, BreakerView, BudgetState, BudgetView, Cursor, Drain, Entry, ExecView,
+        Executed, FieldProblem, FileEntry, FileKind, Happening, KeyView, Kind, LogLine, Minted, NewKey, NewSandbox,
+        NewTimeout, Page, Problem, ProviderView, PullNews, PullView, PushView, Readiness, ReadinessView, RepoView,
+        Reset, SandboxDetail, SandboxPage, SandboxView, SecretView, SignIn, SignedIn, StatsView, TemplateView,
     },
     repo::{Push, Repo, RepoPhase},
     sandbox::{AtEnd, Depth, Ended, Isolation, Lifetime, Manners, Phase, Sandbox, Sleep, Spec, Usage, Want},
@@ -339,6 +339,17 @@ fn a_provider_reads_the_same_however_its_breaker_stands() {
     }
 }
 
+fn budget() -> BudgetView {
+    BudgetView {
+        task_id: Some(TaskId::try_from(42).unwrap()),
+        state: BudgetState::Warning,
+        spent_usd: "4.2".parse().unwrap(),
+        budget_usd: "5".parse().unwrap(),
+        note: "Task 42 has spent $4.20 of $5.00.".into(),
+        since: None,
+    }
+}
+
 #[test]
 fn an_entry_of_each_kind_carries_its_subject() {
     let happenings = [
@@ -350,6 +361,7 @@ fn an_entry_of_each_kind_carries_its_subject() {
         Happening::Push { push: PushView::from(&push()) },
         Happening::Pull { pull: Box::new(pull()), news: news() },
         Happening::Base { base: base() },
+        Happening::Budget { budget: budget() },
     ];
     for happening in happenings {
         // A new kind of entry stops the build here: pin it, too.
@@ -362,6 +374,7 @@ fn an_entry_of_each_kind_carries_its_subject() {
             Kind::Push => "push",
             Kind::Pull => "pull",
             Kind::Base => "base",
+            Kind::Budget => "budget",
         };
         assert_eq!(word, happening.kind().word());
         let entry = Entry { cursor: Cursor(17), at: at(5), happening };

@@ -28,6 +28,7 @@ mod tail;
 mod tasks;
 mod templates;
 mod transcripts;
+mod usage;
 
 pub use agents::Agents;
 pub use audit::AuditFilter;
@@ -49,6 +50,7 @@ pub use tail::Written;
 pub use tasks::{LeasedTask, TaskFilter, Tasks};
 pub use templates::Templates;
 pub use transcripts::{Chunk, Extent, Stream, Transcript, Transcripts};
+pub use usage::{UsageFilter, Usages};
 
 use std::sync::{
     Arc,
@@ -206,6 +208,11 @@ impl Store {
     /// The tasks.
     pub fn tasks(&self) -> Tasks<'_> {
         Tasks { store: self }
+    }
+
+    /// The usage of models.
+    pub fn usage(&self) -> Usages<'_> {
+        Usages { store: self }
     }
 
     /// What was pushed.

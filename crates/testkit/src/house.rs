@@ -49,6 +49,8 @@ pub struct Setup {
     pub node: Option<carrel_model::NodeId>,
     /// Opens the secrets; a new one when two houses are not given the same.
     pub keychain: Keychain,
+    /// The models that can be asked.
+    pub models: carrel_control::Models,
     /// Stands between the house and its provider, to watch or to disturb.
     pub around: Box<dyn Fn(Arc<Fake>) -> Arc<dyn Provider>>,
 }
@@ -76,6 +78,7 @@ impl Default for Setup {
             engine: None,
             node: None,
             keychain: Keychain::new(vec![MasterKey::draw()]).unwrap(),
+            models: carrel_control::Models::default(),
             around: Box::new(|fake| fake),
         }
     }
@@ -147,6 +150,7 @@ impl House {
             library: folder.path().join("library"),
             scratch: folder.path().join("scratch"),
             keychain: setup.keychain,
+            models: setup.models,
         };
         let provider = (setup.around)(Arc::clone(&fake));
         let mut providers = vec![("fake".parse().unwrap(), provider)];

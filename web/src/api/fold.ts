@@ -18,7 +18,8 @@ export function fold(cache: QueryClient, entry: Entry): void {
       return // no page shows templates yet
     case 'repo':
     case 'push':
-      return // no page shows repositories yet
+    case 'budget':
+      return // no page shows repositories or budgets yet
     default:
       entry satisfies never // a new kind of entry stops the build here
   }

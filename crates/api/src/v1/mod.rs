@@ -17,6 +17,7 @@ mod sign_in;
 mod tasks;
 mod templates;
 mod terminal;
+mod usage;
 
 use utoipa_axum::router::OpenApiRouter;
 
@@ -40,5 +41,6 @@ pub(crate) fn routes() -> OpenApiRouter<Doors> {
         .merge(keys::routes())
         .merge(secrets::routes())
         .merge(audit::routes())
+        .merge(usage::routes())
         .merge(sign_in::routes())
 }

@@ -145,6 +145,11 @@ impl Listener {
         self.follower.cursor()
     }
 
+    /// Budgets are for people: an agent hears of its own with the answer to its next question.
+    fn covers_budgets(&self) -> Result<(), carrel_model::Denied> {
+        self.grant.covers(Action::SecretRead, Subject::House)
+    }
+
     fn wants(&self, happening: &Happening) -> bool {
         let kind = happening.kind();
         if !self.filter.kinds.is_empty() && !self.filter.kinds.contains(&kind) {
@@ -186,6 +191,7 @@ impl Listener {
                 (self.grant.covers(Action::RepoRead, Subject::Repo(&pull.repo)), None, pull.task_id)
             }
             Happening::Base { base } => (self.grant.covers(Action::RepoRead, Subject::Repo(&base.repo)), None, None),
+            Happening::Budget { budget } => (self.covers_budgets(), None, budget.task_id),
         };
         covered.is_ok()
             && self.filter.sandbox.as_ref().is_none_or(|wanted| sandbox == Some(wanted))

@@ -2,6 +2,7 @@
 
 pub(crate) mod agents;
 pub(crate) mod audit;
+pub(crate) mod budgets;
 pub(crate) mod copies;
 pub(crate) mod events;
 pub(crate) mod execs;
@@ -10,6 +11,7 @@ pub(crate) mod gateway;
 pub(crate) mod keeping;
 pub(crate) mod keys;
 pub(crate) mod logs;
+pub(crate) mod models;
 pub(crate) mod ports;
 pub(crate) mod providers;
 pub(crate) mod pulls;

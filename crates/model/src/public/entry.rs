@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{
-    AgentView, BaseView, KeyView, ProviderView, PullNews, PullView, PushView, RepoView, SandboxView, SessionView, TaskView,
-    TemplateView,
+    AgentView, BaseView, BudgetView, KeyView, ProviderView, PullNews, PullView, PushView, RepoView, SandboxView,
+    SessionView, TaskView, TemplateView,
 };
 use crate::{AgentId, SessionId, TaskId, session::Moment};
 
@@ -102,6 +102,11 @@ pub enum Happening {
         /// Where it is, and where it was.
         base: BaseView,
     },
+    /// A budget is running out, or has.
+    Budget {
+        /// As it now is.
+        budget: BudgetView,
+    },
 }
 
 /// The kinds of entries.
@@ -132,6 +137,8 @@ pub enum Kind {
     Pull,
     /// Branches that others are merged into.
     Base,
+    /// Budgets.
+    Budget,
 }
 
 /// Told to a reader whose cursor the journal cannot continue from: read the lists again, then follow from `head`.
@@ -166,13 +173,14 @@ impl Happening {
             Happening::Agent { .. } => Kind::Agent,
             Happening::Pull { .. } => Kind::Pull,
             Happening::Base { .. } => Kind::Base,
+            Happening::Budget { .. } => Kind::Budget,
         }
     }
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 12] = [
+    pub const ALL: [Kind; 13] = [
         Kind::Sandbox,
         Kind::Key,
         Kind::Provider,
@@ -185,6 +193,7 @@ impl Kind {
         Kind::Agent,
         Kind::Pull,
         Kind::Base,
+        Kind::Budget,
     ];
 
     /// The word used in JSON, SQL and as the SSE event.
@@ -202,6 +211,7 @@ impl Kind {
             Kind::Agent => "agent",
             Kind::Pull => "pull",
             Kind::Base => "base",
+            Kind::Budget => "budget",
         }
     }
 }

@@ -10,6 +10,7 @@ mod pull;
 mod repo;
 mod secret;
 mod template;
+mod usage;
 mod view;
 mod work;
 
@@ -28,6 +29,7 @@ pub use pull::{
 pub use repo::{NewRepo, PushView, RepoChange, RepoView};
 pub use secret::{NewSecret, SecretText, SecretView};
 pub use template::{From, NewTemplate, TemplateView};
+pub use usage::{BudgetState, BudgetView, UsageBy, UsageSum, UsageView};
 pub use view::{
     Actor, AuditView, Bearer, BreakerState, BreakerView, EndedView, KeyView, Minted, Page, PausedView, ProviderView,
     Readiness, ReadinessView, SandboxDetail, SandboxPage, SandboxView, SignedIn, Status,

@@ -51,7 +51,7 @@ fn settings(folder: &Path) -> Outcome<Settings> {
         defaults: Defaults { template: "host".parse()?, provider: "fake".parse()?, lifetime, limits },
         patience: Patience::default(),
         retention: Retention::default(),
-        work: carrel_control::Work::default(),
+        work: carrel_control::Workload::default(),
         steps_at_once: 64,
         transcript_cap: Settings::TRANSCRIPT_CAP,
         library: folder.join("library"),

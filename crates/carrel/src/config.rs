@@ -357,9 +357,9 @@ impl Config {
         }
     }
 
-    pub(crate) fn work(&self) -> control::Work {
+    pub(crate) fn work(&self) -> control::Workload {
         let work = &self.work;
-        control::Work {
+        control::Workload {
             agent: work.agent.clone(),
             at_once: work.at_once.get() as usize,
             per_repo: work.per_repo.get() as usize,

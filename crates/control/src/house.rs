@@ -16,7 +16,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     AuditDesk, Error, EventsDesk, ExecsDesk, FilesDesk, GatewayDesk, KeysDesk, LogsDesk, PortsDesk, ProvidersDesk,
-    ReposDesk, SandboxesDesk, SecretsDesk, Settings, TemplatesDesk,
+    ReposDesk, SandboxesDesk, SecretsDesk, Settings, TemplatesDesk, WorkDesk,
     desks::{keys::Doorman, repos, secrets, templates},
     inside::{activity::Activities, follower, lines::Lines, live::Lives, scribe::Scribe},
     keeper::Keeper,
@@ -188,6 +188,11 @@ impl Control {
     /// The repos desk.
     pub fn repos(&self) -> ReposDesk<'_> {
         ReposDesk { house: &self.house }
+    }
+
+    /// The work desk.
+    pub fn work(&self) -> WorkDesk<'_> {
+        WorkDesk { house: &self.house }
     }
 
     /// The gateway desk.

@@ -18,6 +18,7 @@ mod settings;
 mod shelf;
 mod sturdy;
 mod sweep;
+mod work;
 
 pub use carrel_envd::{Content, Line, wire::Operation};
 pub use carrel_git::gateway::{Service as GitService, Upload, Version as GitVersion};
@@ -41,6 +42,7 @@ pub use desks::{
     steps::{BuildStep, FilesHash, Given, Steps},
     templates::{Begun, ContentKind, TemplatesDesk},
     visits::{Destination, TurnedAway, Visit as PortVisit},
+    work::WorkDesk,
 };
 pub use error::Error;
 pub use house::{Control, Idempotency};
@@ -49,3 +51,4 @@ pub use ledger::StoreLedger;
 pub use paging::{Limit, Paging};
 pub use secret::{new_node_id, new_uuid, uuid_of};
 pub use settings::{Patience, Retention, Settings};
+pub use work::{Work, furnish::Saved};

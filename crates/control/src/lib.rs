@@ -22,6 +22,7 @@ mod shelf;
 mod sturdy;
 mod sweep;
 mod tasks;
+mod work;
 
 pub use carrel_envd::{Content, Line, wire::Operation};
 pub use carrel_git::gateway::{Service as GitService, Upload, Version as GitVersion};
@@ -51,6 +52,7 @@ pub use desks::{
     tasks::{TaskQuery, TaskWaited, TasksDesk, Verb},
     templates::{Begun, ContentKind, TemplatesDesk},
     visits::{Destination, TurnedAway, Visit as PortVisit},
+    work::WorkDesk,
 };
 pub use error::Error;
 pub use house::{Control, Idempotency};
@@ -61,3 +63,4 @@ pub use paging::{Limit, Paging};
 pub use pulls::{Foreseen, ForeseenWith, LetterRefused, Live, MergeRefused, MergeWish, Merged, Moved, Posted};
 pub use secret::{new_node_id, new_uuid, uuid_of};
 pub use settings::{Patience, Retention, Settings, Workload};
+pub use work::{Work, furnish::Saved};

@@ -32,6 +32,7 @@ pub(crate) use self::{
     forecast::forecast,
     open::{PullWish, open_pull},
     publish::publish,
+    rebase::{Rebased, rebase_branch},
 };
 pub use self::{
     forecast::{Foreseen, ForeseenWith, Live, Moved},

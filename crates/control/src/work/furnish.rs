@@ -30,7 +30,8 @@ pub(crate) async fn plan_checkout(
     author: Author,
 ) -> Result<Checkout, Error> {
     let repo = find(house, name).await?;
-    let empty = || Error::Conflict { why: format!("repo `{name}` has no commit yet, so there is nothing to check out") };
+    let empty =
+        || Error::Conflict { why: format!("repo `{name}` has no commit yet, so there is nothing to check out") };
     let base = base.or_else(|| repo.default_branch.clone()).ok_or_else(empty)?;
     let format = repo.rules.branch_format.clone().unwrap_or_default();
     let branch = branch.or_else(|| task.map(|task| format.of(task))).unwrap_or_else(|| base.clone());
@@ -43,7 +44,11 @@ pub(crate) async fn plan_checkout(
 }
 
 /// Makes a sandbox at its provider, with its checkout if it is to have one.
-pub(crate) async fn create(house: &Arc<House>, provider: &dyn Provider, sandbox: &Sandbox) -> Result<(), ProviderError> {
+pub(crate) async fn create(
+    house: &Arc<House>,
+    provider: &dyn Provider,
+    sandbox: &Sandbox,
+) -> Result<(), ProviderError> {
     let (id, spec) = (&sandbox.id, &sandbox.spec);
     let Some((checkout, repo)) = spec.checkout.as_ref().zip(spec.repo.as_ref()) else {
         return provider.create(id, spec).await;
@@ -126,7 +131,9 @@ async fn clone(
 fn understand(error: Error) -> ProviderError {
     let why = error.to_string();
     match error {
-        Error::NotFound { .. } | Error::Invalid { .. } | Error::Denied(_) => ProviderError::Unfit { why },
+        Error::NotFound { .. } | Error::Invalid { .. } | Error::Denied(_) | Error::Spent { .. } => {
+            ProviderError::Unfit { why }
+        }
         Error::Conflict { .. } | Error::Limited { .. } | Error::Unavailable { .. } | Error::Inside { .. } => {
             ProviderError::Unavailable { why }
         }

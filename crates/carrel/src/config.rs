@@ -9,6 +9,7 @@ use carrel_model::{
     number::{Cpus, Whole},
     public::Defaults,
     sandbox,
+    usage::Dollars,
 };
 use carrel_sandbox::providers::e2b;
 use jiff::SignedDuration;
@@ -44,6 +45,9 @@ pub(crate) struct Config {
     pub(crate) e2b: E2b,
     pub(crate) fake: Fake,
     pub(crate) log: Log,
+    pub(crate) models: crate::models::Addresses,
+    pub(crate) prices: crate::models::OwnPrices,
+    pub(crate) budgets: Budgets,
 }
 
 macro_rules! section {
@@ -203,6 +207,16 @@ section!(
         level: String = "info".into(),
         /// `text` or `json`.
         format: String = "text".into(),
+    }
+);
+
+section!(
+    /// What models may cost. Nothing is stopped when zero.
+    Budgets {
+        /// A task that says nothing itself.
+        task_usd: Dollars = Dollars::ZERO,
+        /// Everything together in one day, in UTC.
+        day_usd: Dollars = Dollars::ZERO,
     }
 );
 

@@ -22,7 +22,7 @@ use utoipa_swagger_ui::SwaggerUi;
 use crate::{
     board,
     door::{self, Limiter, Problem},
-    e2b, git, health, v1,
+    e2b, git, health, hooks, v1,
 };
 
 /// How the doors behave.
@@ -109,6 +109,7 @@ pub fn router(control: Control, options: Options) -> Router {
         .merge(api)
         .merge(e2b::routes())
         .merge(git::routes())
+        .merge(hooks::routes())
         .merge(pages)
         .fallback(door::unknown_route)
         .method_not_allowed_fallback(door::wrong_method)

@@ -10,6 +10,7 @@ mod e2b;
 mod entrance;
 mod git;
 mod health;
+mod hooks;
 mod house;
 mod v1;
 

@@ -22,6 +22,7 @@ mod sturdy;
 mod sweep;
 
 pub use carrel_envd::{Content, Line, wire::Operation};
+pub use carrel_forge::hooks::{Dialect as LetterDialect, HookError as LetterError, MOST_BYTES as LARGEST_LETTER};
 pub use carrel_git::gateway::{Service as GitService, Upload, Version as GitVersion};
 pub use carrel_store::{Chunk, Stream};
 pub use credentials::ForgeKeys;

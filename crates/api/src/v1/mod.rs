@@ -8,6 +8,7 @@ mod keys;
 mod logs;
 mod ports;
 mod providers;
+mod pulls;
 mod repos;
 mod sandboxes;
 mod secrets;
@@ -29,6 +30,7 @@ pub(crate) fn routes() -> OpenApiRouter<Doors> {
         .merge(logs::routes())
         .merge(templates::routes())
         .merge(repos::routes())
+        .merge(pulls::routes())
         .merge(events::routes())
         .merge(providers::routes())
         .merge(keys::routes())

@@ -12,6 +12,7 @@ mod idempotency;
 mod keys;
 mod limits;
 mod ports;
+mod pulls;
 mod repos;
 mod roles;
 mod sandboxes;

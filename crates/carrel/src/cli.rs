@@ -57,6 +57,9 @@ enum Verb {
     /// Repositories to work on
     #[command(subcommand)]
     Repo(client::repo::Verb),
+    /// Pull requests
+    #[command(subcommand)]
+    Pull(client::pull::Verb),
     /// Keys
     #[command(subcommand)]
     Key(client::key::Verb),
@@ -146,6 +149,7 @@ impl Cli {
             Verb::Sandbox(verb) => verb.run(&client()?).await,
             Verb::Template(verb) => verb.run(&client()?).await,
             Verb::Repo(verb) => verb.run(&client()?).await,
+            Verb::Pull(verb) => verb.run(&client()?).await,
             Verb::Key(verb) => verb.run(&client()?, &data()?).await,
             Verb::Tls(verb) => verb.run(&data()?, common.json),
             Verb::Secret(verb) => verb.run(&client()?).await,

@@ -52,7 +52,7 @@ on_both_databases! {
         let house = House::open(&database).await;
         let work = hosted(&house, json!({})).await;
         let head = branch(&work, "task-1", "new.txt", "hello\n").await;
-        let mut events = house.events("?kind=pull&kind=base").await;
+        let mut events = house.events("?kind=pull,base").await;
         let pull = open(&house, "task-1").await;
         assert_eq!((&pull["number"], &pull["phase"], &pull["head_commit"]), (&json!(1), &json!("mergeable"), &json!(head)));
         assert_eq!((&pull["task_id"], &pull["forge"], &pull["base"]), (&json!(1), &json!("embedded"), &json!("main")));

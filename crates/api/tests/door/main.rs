@@ -8,6 +8,7 @@ mod drain;
 mod events;
 mod execs;
 mod files;
+mod github;
 mod idempotency;
 mod keys;
 mod limits;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     refused,
-    repos::{Work, add, address},
+    repos::{Work, add, address, sync, upstream},
 };
 
 /// A hosted repository with `main`, and a working tree of it.
@@ -181,6 +181,65 @@ on_both_databases! {
         let living = house.ask(house.request(Method::GET, "/api/v1/sandboxes")).await.1;
         let left = living["items"].as_array().unwrap().iter().filter(|sandbox| sandbox["want"] != "gone").count();
         assert_eq!(left, 0, "{living}");
+        house.close().await;
+        database.drop().await;
+    }
+
+    async fn a_folder_somebody_works_in_gets_the_branch_and_then_the_merge(database: TestDatabase) {
+        let house = House::open(&database).await;
+        let (theirs, _) = upstream(&house).await;
+        add(&house, json!({"source": theirs.folder.to_str().unwrap(), "name": "own"})).await;
+        sync(&house, "own").await;
+        let (_, sandbox) = house.ask(house.request(Method::POST, "/api/v1/sandboxes?wait=ready").json(&json!({"repo": "own", "task_id": 1}))).await;
+        let (_, grant) = house.mint(json!({"name": "inside", "role": "sandbox", "sandbox_id": sandbox["id"]})).await;
+        let desk = Work::new(&house, "desk");
+        desk.git(&["clone", "-q", &address(&house, &grant, "own"), "."]).await;
+        let head = desk.commit("done.txt", "done\n").await;
+        desk.git(&["push", "-q", "origin", "HEAD:task-1"]).await;
+        let pull = open(&house, "task-1").await;
+        assert_eq!((&pull["forge"], &pull["phase"]), (&json!("embedded"), &json!("mergeable")));
+        assert_eq!(theirs.git(&["rev-parse", "task-1"]).await, head, "they can look at it");
+        // What is not saved in their folder stands in the way; it is said, and nothing moves.
+        let before = theirs.git(&["rev-parse", "main"]).await;
+        std::fs::write(theirs.folder.join("README.md"), "unsaved\n").unwrap();
+        let problem = refused(409, house.request(Method::POST, "/api/v1/pulls/own/1/merge")).await;
+        assert_eq!(problem["type"], json!("/problems/merge-upstream"), "{problem}");
+        assert_eq!(theirs.git(&["rev-parse", "main"]).await, before);
+        theirs.git(&["checkout", "-q", "README.md"]).await;
+        let (status, merged) = merge(&house, &json!(1)).await;
+        assert_eq!((status, &merged["phase"]), (StatusCode::OK, &json!("merged")), "{merged}");
+        assert_eq!(json!(theirs.git(&["rev-parse", "main"]).await), merged["merge_commit"]);
+        assert_eq!(std::fs::read_to_string(theirs.folder.join("done.txt")).unwrap(), "done\n", "their folder followed");
+        assert_eq!(theirs.git(&["branch", "--list", "task-1"]).await, "");
+        let (_, repo) = house.ask(house.request(Method::GET, "/api/v1/repos/own")).await;
+        assert_eq!(repo["head"], merged["merge_commit"]);
+        house.close().await;
+        database.drop().await;
+    }
+
+    async fn who_would_conflict_with_whom_is_foreseen_and_again_when_the_base_moves(database: TestDatabase) {
+        use carrel_control::{ForeseenWith, Live, Moved};
+        let house = House::open(&database).await;
+        let work = hosted(&house, json!({})).await;
+        branch(&work, "task-1", "README", "ONE\ntwo\nthree\n").await;
+        branch(&work, "task-2", "README", "1\ntwo\nthree\n").await;
+        branch(&work, "task-3", "other", "x\n").await;
+        let task = |number: u32| serde_json::from_value(json!(number)).unwrap();
+        let live: Vec<Live> = (1..=4)
+            .map(|number| Live { task: task(number), branch: format!("task-{number}").parse().unwrap(), base: "main".parse().unwrap() })
+            .collect();
+        let repo = "own".parse().unwrap();
+        let ask = async |moved: Moved| house.control.pulls().forecast(&house.admin, &repo, &live, &moved).await.unwrap();
+        let foreseen = ask(Moved::Task(task(1))).await;
+        assert_eq!(foreseen.len(), 1, "{foreseen:?}");
+        assert_eq!((foreseen[0].with, foreseen[0].paths.clone()), (ForeseenWith::Task(task(2)), vec!["README".to_owned()]));
+        assert_eq!(ask(Moved::Task(task(3))).await, vec![]);
+        assert_eq!(ask(Moved::Base("main".parse().unwrap())).await, vec![]);
+        open(&house, "task-1").await;
+        assert_eq!(merge(&house, &json!(1)).await.0, StatusCode::OK);
+        let foreseen = ask(Moved::Base("main".parse().unwrap())).await;
+        assert_eq!(foreseen.len(), 1, "{foreseen:?}");
+        assert_eq!((foreseen[0].task, foreseen[0].with), (task(2), ForeseenWith::Base));
         house.close().await;
         database.drop().await;
     }

@@ -25,6 +25,7 @@ mod tasks;
 mod work;
 
 pub use carrel_envd::{Content, Line, wire::Operation};
+pub use carrel_forge::hooks::{Dialect as LetterDialect, HookError as LetterError, MOST_BYTES as LARGEST_LETTER};
 pub use carrel_git::gateway::{Service as GitService, Upload, Version as GitVersion};
 pub use carrel_model::usage::Dialect;
 pub use carrel_sandbox::egress::{Behind, Passed};

@@ -26,7 +26,7 @@ pub(crate) use self::{
     look::{look_at_pull, look_at_pulls_of},
     merge::merge_pull,
     view::{checks_of, comment_of, review_of},
-    walk::{take_up_former_lanes, walk},
+    walk::{look_at_repo, take_up_former_lanes, walk},
 };
 pub(crate) use self::{
     forecast::forecast,

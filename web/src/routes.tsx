@@ -4,30 +4,34 @@ import {
   createRootRouteWithContext,
   createRoute,
   createRouter,
+  lazyRouteComponent,
   Outlet,
   redirect,
 } from '@tanstack/react-router'
+import { AgentsPage } from './agent/AgentsPage'
 import { Refusal } from './api/problem'
 import { me } from './api/queries'
 import { AuditPage } from './audit/AuditPage'
+import { BoardPage } from './board/BoardPage'
+import { type Filter, readFilter } from './board/filter'
 import { Frame } from './frame/Frame'
 import { AdminsOnly, Broken, NotFound, Waiting } from './frame/Strangers'
 import { KeysPage } from './key/KeysPage'
+import { RepoPage } from './repo/RepoPage'
+import { ReposPage } from './repo/ReposPage'
 import { GROUPS, type Group } from './sandbox/phases'
 import { SandboxesPage } from './sandbox/SandboxesPage'
 import { SandboxPage } from './sandbox/SandboxPage'
+import { SessionsPage } from './session/SessionsPage'
+import { SecretsPage } from './settings/SecretsPage'
+import { SettingsFrame } from './settings/SettingsFrame'
+import { SettingsPage } from './settings/SettingsPage'
 import { safeWish } from './sign-in/code'
 import { SignInPage } from './sign-in/SignInPage'
+import { TABS, type Tab } from './task/tabs'
+import { TemplatesPage } from './template/TemplatesPage'
 
 const root = createRootRouteWithContext<{ cache: QueryClient }>()({ component: Outlet })
-
-const home = createRoute({
-  getParentRoute: () => root,
-  path: '/',
-  beforeLoad: () => {
-    throw redirect({ to: '/sandboxes', replace: true })
-  },
-})
 
 const signIn = createRoute({
   getParentRoute: () => root,
@@ -51,6 +55,68 @@ const frame = createRoute({
   component: Frame,
 })
 
+const board = createRoute({
+  getParentRoute: () => frame,
+  path: '/',
+  staticData: { isWide: true },
+  validateSearch: (search): Filter => readFilter(search),
+  component: BoardPage,
+})
+
+const task = createRoute({
+  getParentRoute: () => frame,
+  path: 'tasks/$id',
+  staticData: { isWide: true },
+  validateSearch: (search): { tab?: Tab; since?: string } =>
+    given({
+      tab: TABS.find((tab) => tab === search.tab),
+      since:
+        typeof search.since === 'string' && /^[0-9a-f]{7,64}$/.test(search.since) ? search.since : undefined,
+    }),
+  component: lazyRouteComponent(() => import('./task/TaskPage')),
+})
+
+const sessions = createRoute({ getParentRoute: () => frame, path: 'sessions', component: SessionsPage })
+
+const session = createRoute({
+  getParentRoute: () => frame,
+  path: 'sessions/$id',
+  staticData: { isWide: true },
+  component: lazyRouteComponent(() => import('./session/SessionPage')),
+})
+
+const repos = createRoute({
+  getParentRoute: () => frame,
+  path: 'repos',
+  validateSearch: (search): { add?: true } =>
+    given({ add: search.add === true ? (true as const) : undefined }),
+  component: ReposPage,
+})
+
+const repo = createRoute({ getParentRoute: () => frame, path: 'repos/$name', component: RepoPage })
+
+const agents = createRoute({ getParentRoute: () => frame, path: 'agents', component: AgentsPage })
+
+const templates = createRoute({ getParentRoute: () => frame, path: 'templates', component: TemplatesPage })
+
+const dashboard = createRoute({
+  getParentRoute: () => frame,
+  path: 'dashboard',
+  component: lazyRouteComponent(() => import('./dashboard/DashboardPage')),
+})
+
+const settings = createRoute({ getParentRoute: () => frame, path: 'settings', component: SettingsPage })
+
+const secrets = createRoute({
+  getParentRoute: () => frame,
+  path: 'secrets',
+  component: () => (
+    <AdminsOnly>
+      <SecretsPage />
+    </AdminsOnly>
+  ),
+})
+
 const sandboxes = createRoute({
   getParentRoute: () => frame,
   path: 'sandboxes',
@@ -70,7 +136,9 @@ const keys = createRoute({
   path: 'keys',
   component: () => (
     <AdminsOnly>
-      <KeysPage />
+      <SettingsFrame>
+        <KeysPage />
+      </SettingsFrame>
     </AdminsOnly>
   ),
 })
@@ -85,14 +153,35 @@ const audit = createRoute({
     }),
   component: () => (
     <AdminsOnly>
-      <AuditPage />
+      <SettingsFrame>
+        <AuditPage />
+      </SettingsFrame>
     </AdminsOnly>
   ),
 })
 
 export function makeRouter(cache: QueryClient) {
   return createRouter({
-    routeTree: root.addChildren([home, signIn, frame.addChildren([sandboxes, sandbox, keys, audit])]),
+    routeTree: root.addChildren([
+      signIn,
+      frame.addChildren([
+        board,
+        task,
+        sessions,
+        session,
+        repos,
+        repo,
+        agents,
+        templates,
+        sandboxes,
+        sandbox,
+        dashboard,
+        settings,
+        keys,
+        secrets,
+        audit,
+      ]),
+    ]),
     basepath: '/app',
     context: { cache },
     scrollRestoration: true,
@@ -105,7 +194,7 @@ export function makeRouter(cache: QueryClient) {
 /** Where to go after signing in, when that is not where everyone goes. */
 export function wish(href: string): { to?: string } {
   const to = safeWish(href)
-  return to && to !== '/sandboxes' && to !== '/' ? { to } : {}
+  return to && to !== '/' ? { to } : {}
 }
 
 /** Leaves out what is not there, so that addresses stay short. */

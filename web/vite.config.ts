@@ -12,7 +12,10 @@ export default defineConfig({
     alias: [
       // The highlighter knows three hundred languages and two engines. What people review here is a few dozen, in one.
       { find: /^shiki\/langs$/, replacement: here('src/review/slim/langs.ts') },
-      { find: /^(shiki\/wasm|shiki\/engine\/oniguruma|@pierre\/highlights)$/, replacement: here('src/review/slim/none.ts') },
+      {
+        find: /^(shiki\/wasm|shiki\/engine\/oniguruma|@pierre\/highlights)$/,
+        replacement: here('src/review/slim/none.ts'),
+      },
     ],
   },
   server: {

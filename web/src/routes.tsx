@@ -8,28 +8,21 @@ import {
   Outlet,
   redirect,
 } from '@tanstack/react-router'
-import { AgentsPage } from './agent/AgentsPage'
 import { Refusal } from './api/problem'
 import { me } from './api/queries'
-import { AuditPage } from './audit/AuditPage'
 import { BoardPage } from './board/BoardPage'
 import { type Filter, readFilter } from './board/filter'
 import { Frame } from './frame/Frame'
 import { AdminsOnly, Broken, NotFound, Waiting } from './frame/Strangers'
-import { KeysPage } from './key/KeysPage'
-import { RepoPage } from './repo/RepoPage'
-import { ReposPage } from './repo/ReposPage'
 import { GROUPS, type Group } from './sandbox/phases'
-import { SandboxesPage } from './sandbox/SandboxesPage'
-import { SandboxPage } from './sandbox/SandboxPage'
-import { SessionsPage } from './session/SessionsPage'
-import { SecretsPage } from './settings/SecretsPage'
 import { SettingsFrame } from './settings/SettingsFrame'
-import { SettingsPage } from './settings/SettingsPage'
 import { safeWish } from './sign-in/code'
 import { SignInPage } from './sign-in/SignInPage'
 import { TABS, type Tab } from './task/tabs'
-import { TemplatesPage } from './template/TemplatesPage'
+
+const KeysPage = lazyRouteComponent(() => import('./key/KeysPage'), 'KeysPage')
+const AuditPage = lazyRouteComponent(() => import('./audit/AuditPage'), 'AuditPage')
+const SecretsPage = lazyRouteComponent(() => import('./settings/SecretsPage'), 'SecretsPage')
 
 const root = createRootRouteWithContext<{ cache: QueryClient }>()({ component: Outlet })
 
@@ -67,16 +60,19 @@ const task = createRoute({
   getParentRoute: () => frame,
   path: 'tasks/$id',
   staticData: { isWide: true },
-  validateSearch: (search): { tab?: Tab; since?: string } =>
+  validateSearch: (search): { tab?: Tab; since?: number } =>
     given({
       tab: TABS.find((tab) => tab === search.tab),
-      since:
-        typeof search.since === 'string' && /^[0-9a-f]{7,64}$/.test(search.since) ? search.since : undefined,
+      since: typeof search.since === 'number' && Number.isInteger(search.since) ? search.since : undefined,
     }),
   component: lazyRouteComponent(() => import('./task/TaskPage')),
 })
 
-const sessions = createRoute({ getParentRoute: () => frame, path: 'sessions', component: SessionsPage })
+const sessions = createRoute({
+  getParentRoute: () => frame,
+  path: 'sessions',
+  component: lazyRouteComponent(() => import('./session/SessionsPage'), 'SessionsPage'),
+})
 
 const session = createRoute({
   getParentRoute: () => frame,
@@ -90,14 +86,26 @@ const repos = createRoute({
   path: 'repos',
   validateSearch: (search): { add?: true } =>
     given({ add: search.add === true ? (true as const) : undefined }),
-  component: ReposPage,
+  component: lazyRouteComponent(() => import('./repo/ReposPage'), 'ReposPage'),
 })
 
-const repo = createRoute({ getParentRoute: () => frame, path: 'repos/$name', component: RepoPage })
+const repo = createRoute({
+  getParentRoute: () => frame,
+  path: 'repos/$name',
+  component: lazyRouteComponent(() => import('./repo/RepoPage'), 'RepoPage'),
+})
 
-const agents = createRoute({ getParentRoute: () => frame, path: 'agents', component: AgentsPage })
+const agents = createRoute({
+  getParentRoute: () => frame,
+  path: 'agents',
+  component: lazyRouteComponent(() => import('./agent/AgentsPage'), 'AgentsPage'),
+})
 
-const templates = createRoute({ getParentRoute: () => frame, path: 'templates', component: TemplatesPage })
+const templates = createRoute({
+  getParentRoute: () => frame,
+  path: 'templates',
+  component: lazyRouteComponent(() => import('./template/TemplatesPage'), 'TemplatesPage'),
+})
 
 const dashboard = createRoute({
   getParentRoute: () => frame,
@@ -105,7 +113,11 @@ const dashboard = createRoute({
   component: lazyRouteComponent(() => import('./dashboard/DashboardPage')),
 })
 
-const settings = createRoute({ getParentRoute: () => frame, path: 'settings', component: SettingsPage })
+const settings = createRoute({
+  getParentRoute: () => frame,
+  path: 'settings',
+  component: lazyRouteComponent(() => import('./settings/SettingsPage'), 'SettingsPage'),
+})
 
 const secrets = createRoute({
   getParentRoute: () => frame,
@@ -126,10 +138,14 @@ const sandboxes = createRoute({
       text: search.text === undefined || search.text === '' ? undefined : String(search.text),
       gone: search.gone === true ? true : undefined,
     }),
-  component: SandboxesPage,
+  component: lazyRouteComponent(() => import('./sandbox/SandboxesPage'), 'SandboxesPage'),
 })
 
-const sandbox = createRoute({ getParentRoute: () => frame, path: 'sandboxes/$id', component: SandboxPage })
+const sandbox = createRoute({
+  getParentRoute: () => frame,
+  path: 'sandboxes/$id',
+  component: lazyRouteComponent(() => import('./sandbox/SandboxPage'), 'SandboxPage'),
+})
 
 const keys = createRoute({
   getParentRoute: () => frame,

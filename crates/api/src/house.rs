@@ -22,7 +22,7 @@ use utoipa_swagger_ui::SwaggerUi;
 use crate::{
     board,
     door::{self, Limiter, Problem},
-    e2b, git, health, v1,
+    e2b, git, health, llm, v1,
 };
 
 /// How the doors behave.
@@ -56,6 +56,16 @@ pub(crate) struct Doors {
     pub(crate) e2b: Arc<e2b::Memory>,
     /// How many follow the events.
     pub(crate) readers: Arc<AtomicU32>,
+    /// The lines to providers of models.
+    pub(crate) models: Arc<llm::Lines>,
+}
+
+impl Doors {
+    pub(crate) fn new(control: Control, options: Options) -> Doors {
+        let limiter = Arc::new(Limiter::new(&options));
+        let (e2b, readers, models) = (Arc::default(), Arc::default(), Arc::default());
+        Doors { control, options: Arc::new(options), limiter, e2b, readers, models }
+    }
 }
 
 /// A body that comes no further for so long is given up.
@@ -97,8 +107,7 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
 
 /// All routes, ready to be served.
 pub fn router(control: Control, options: Options) -> Router {
-    let limiter = Arc::new(Limiter::new(&options));
-    let doors = Doors { control, options: Arc::new(options), limiter, e2b: Arc::default(), readers: Arc::default() };
+    let doors = Doors::new(control, options);
     let (api, openapi) = described().split_for_parts();
     let pages = Router::new()
         .merge(SwaggerUi::new("/docs").url("/api/v1/openapi.json", openapi))
@@ -109,6 +118,7 @@ pub fn router(control: Control, options: Options) -> Router {
         .merge(api)
         .merge(e2b::routes())
         .merge(git::routes())
+        .merge(llm::routes())
         .merge(pages)
         .fallback(door::unknown_route)
         .method_not_allowed_fallback(door::wrong_method)

@@ -9,11 +9,14 @@ mod door;
 mod e2b;
 mod entrance;
 mod git;
+mod hatch;
 mod health;
 mod house;
+mod llm;
 mod v1;
 
 pub use attend::attend;
 pub use e2b::interpreter::Interpreter;
 pub use entrance::{Entrance, Peer, Wire};
+pub use hatch::hatch;
 pub use house::{Options, openapi, router};

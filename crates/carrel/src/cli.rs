@@ -57,6 +57,15 @@ enum Verb {
     /// Repositories to work on
     #[command(subcommand)]
     Repo(client::repo::Verb),
+    /// Tasks: cards that an agent carries to a merged pull request
+    #[command(subcommand)]
+    Task(client::task::Verb),
+    /// Sessions: conversations with an agent at its own desk
+    #[command(subcommand)]
+    Session(client::session::Verb),
+    /// Agents: named ways to run a coding agent
+    #[command(subcommand)]
+    Agent(client::agent::Verb),
     /// Keys
     #[command(subcommand)]
     Key(client::key::Verb),
@@ -146,6 +155,9 @@ impl Cli {
             Verb::Sandbox(verb) => verb.run(&client()?).await,
             Verb::Template(verb) => verb.run(&client()?).await,
             Verb::Repo(verb) => verb.run(&client()?).await,
+            Verb::Task(verb) => verb.run(&client()?).await,
+            Verb::Session(verb) => verb.run(&client()?).await,
+            Verb::Agent(verb) => verb.run(&client()?).await,
             Verb::Key(verb) => verb.run(&client()?, &data()?).await,
             Verb::Tls(verb) => verb.run(&data()?, common.json),
             Verb::Secret(verb) => verb.run(&client()?).await,

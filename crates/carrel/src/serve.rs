@@ -6,6 +6,7 @@ use carrel_control::{Control, KeysDesk, Settings};
 use carrel_model::ProviderName;
 use carrel_sandbox::{
     Provider, Reach,
+    egress::Hatch,
     providers::{fake, local, oci},
 };
 use carrel_store::{Database, Options, Store};
@@ -62,6 +63,7 @@ pub(crate) async fn serve(data: DataDir, args: ServeArgs) -> Result<(), Failure>
 
     greet(&data, &config, &control, &front, args.open).await?;
     let options = doors(&config, address, &front, metrics);
+    engines.hatch.open(carrel_api::hatch(control.clone(), options.clone()));
     let app = carrel_api::router(control.clone(), options);
     let entrance = carrel_api::Entrance::new(listener, control.draining());
     let entrance = entrance.map_err(|error| Failure::new(format!("the entrance cannot be opened: {error}")))?;
@@ -123,17 +125,18 @@ async fn open_house(data: &DataDir, config: &Config, front: &str) -> Result<(Sto
         defaults: config.defaults(),
         patience: config.patience(),
         retention: config.retention(),
+        work: config.work(),
         steps_at_once: config.keepers.at_once.get() as usize,
         transcript_cap: Settings::TRANSCRIPT_CAP,
         library: data.path().join("library"),
-        github_token: std::env::var("GITHUB_TOKEN").ok().filter(|token| !token.is_empty()).map(Into::into),
         scratch: data.path().join("scratch"),
         keychain: data.keychain()?,
     };
     let name = |name: &str| name.parse::<ProviderName>().expect("a good name");
     let fake: Arc<dyn Provider> = Arc::new(open_fake(data, config)?);
     let mut providers = vec![(name("fake"), fake)];
-    let local = match open_local(data, config).await {
+    let hatch = Hatch::default();
+    let local = match open_local(data, config, hatch.clone()).await {
         Ok(local) => {
             providers.push((name("local"), Arc::new(local.clone())));
             Some(local)
@@ -145,24 +148,27 @@ async fn open_house(data: &DataDir, config: &Config, front: &str) -> Result<(Sto
         }
     };
     let oci = match &local {
-        Some(local) => open_oci(data, config, local).await?,
+        Some(local) => open_oci(data, config, local, hatch.clone()).await?,
         None => None,
     };
     providers.extend(oci.iter().map(|oci| (name("oci"), Arc::new(oci.clone()) as Arc<dyn Provider>)));
     let e2b = crate::e2b::open(config, store.mark().await?, front)?;
     providers.push((name("e2b"), Arc::new(e2b)));
     let control = Control::open(store.clone(), providers, settings).await?;
-    Ok((store, control, Engines { local, oci }))
+    Ok((store, control, Engines { local, oci, hatch }))
 }
 
 /// The providers that have something to put away at the end.
 struct Engines {
     local: Option<local::Local>,
     oci: Option<oci::Oci>,
+    /// Leads from their sandboxes to our doors.
+    hatch: Hatch,
 }
 
 impl Engines {
     async fn close(self) {
+        self.hatch.close();
         if let Some(oci) = self.oci {
             oci.close().await;
         }
@@ -173,7 +179,12 @@ impl Engines {
 }
 
 /// A container runtime, when there is one and nobody said otherwise. It shares the templates of the local provider.
-async fn open_oci(data: &DataDir, config: &Config, local: &local::Local) -> Result<Option<oci::Oci>, Failure> {
+async fn open_oci(
+    data: &DataDir,
+    config: &Config,
+    local: &local::Local,
+    hatch: Hatch,
+) -> Result<Option<oci::Oci>, Failure> {
     let runtime = match config.oci.runtime.as_str() {
         "none" => return Ok(None),
         // Without root there is nothing to be had, and without gVisor nothing that the local provider has not.
@@ -187,6 +198,7 @@ async fn open_oci(data: &DataDir, config: &Config, local: &local::Local) -> Resu
         runtime,
         shelves: local.shelves(),
         disk: local::DiskChoice::Folder,
+        hatch,
     };
     let opened = settings.build().await;
     opened.map(Some).map_err(|error| {
@@ -195,7 +207,7 @@ async fn open_oci(data: &DataDir, config: &Config, local: &local::Local) -> Resu
     })
 }
 
-async fn open_local(data: &DataDir, config: &Config) -> Result<local::Local, Failure> {
+async fn open_local(data: &DataDir, config: &Config, hatch: Hatch) -> Result<local::Local, Failure> {
     let disk = match (config.local.disk.as_str(), config.local.disk_gb.get()) {
         ("auto", 0) => local::DiskChoice::Auto,
         ("folder", _) => local::DiskChoice::Folder,
@@ -215,6 +227,7 @@ async fn open_local(data: &DataDir, config: &Config) -> Result<local::Local, Fai
         launcher: (program, vec![LAUNCHER.into()]),
         pool: local::PoolSize { target: config.local.pool.get() as usize, cap: config.local.pool_cap.get() as usize },
         disk,
+        hatch,
     };
     settings.build().await.map_err(|error| {
         Failure::new(format!("sandboxes cannot be made on this machine: {error}"))

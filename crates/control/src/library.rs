@@ -2,25 +2,22 @@
 
 use std::{path::Path, sync::Arc};
 
-use carrel_git::{Credential, Git, GitError, Mirror, Mirrors, Upstream};
+use carrel_git::{Git, GitError, Mirror, Mirrors};
 use carrel_model::{
-    RepoName, RepoSource,
-    git::Locator,
+    RepoName,
     repo::{Repo, RepoRules},
 };
-use secrecy::SecretString;
 
 use crate::Error;
 
 /// The repositories of this node, or why it has none.
 pub(crate) struct Library {
     mirrors: Result<Mirrors, String>,
-    github_token: Option<SecretString>,
 }
 
 impl Library {
     /// Opens it. A machine without git has everything else.
-    pub(crate) async fn open(folder: &Path, github_token: Option<SecretString>) -> Library {
+    pub(crate) async fn open(folder: &Path) -> Library {
         let opened = async {
             let git = Git::open(&folder.join("git")).await?;
             Mirrors::open(git, &folder.join("mirrors"))
@@ -29,7 +26,7 @@ impl Library {
             tracing::warn!(error = &error as &dyn std::error::Error, "there are no repositories on this node");
             format!("this node cannot keep repositories: {error}; install git 2.40 or newer")
         });
-        Library { mirrors, github_token }
+        Library { mirrors }
     }
 
     pub(crate) fn mirrors(&self) -> Result<&Mirrors, Error> {
@@ -38,23 +35,6 @@ impl Library {
 
     pub(crate) async fn mirror(&self, name: &RepoName) -> Result<Mirror, Error> {
         Ok(self.mirrors()?.get(name).await?)
-    }
-
-    /// What a mirror follows.
-    pub(crate) fn upstream(&self, source: &RepoSource, rules: &RepoRules) -> Upstream {
-        let format = rules.branch_format.clone().unwrap_or_default();
-        Upstream { format, ..Upstream::new(source.clone(), self.credential(source)) }
-    }
-
-    /// What opens a source. Nobody but GitHub is given the token of GitHub.
-    fn credential(&self, source: &RepoSource) -> Option<Credential> {
-        let is_github = match source.locator() {
-            Locator::GitHub { .. } => true,
-            Locator::Http { host, .. } => host == "github.com",
-            Locator::Ssh { .. } | Locator::Path(_) => false,
-        };
-        let token = self.github_token.as_ref().filter(|_| is_github)?;
-        Some(Credential::token(token.clone()))
     }
 }
 

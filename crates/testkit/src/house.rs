@@ -20,7 +20,7 @@ use reqwest::{Method, RequestBuilder, StatusCode};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use crate::{Bare, EventStream, TestDatabase};
+use crate::{Bare, Engine, EngineSetup, EventStream, TestDatabase};
 
 /// How a house is built.
 pub struct Setup {
@@ -33,6 +33,9 @@ pub struct Setup {
     /// Requests per second and at once that one key may make.
     pub rate: Option<(u32, u32)>,
     /// How many steps are taken at once.
+    /// How work is given out.
+    pub work: carrel_control::Work,
+    /// How many steps are taken at once.
     pub steps_at_once: usize,
     /// How many bytes of an exec's output are kept.
     pub transcript_cap: u64,
@@ -40,10 +43,14 @@ pub struct Setup {
     pub shared: Option<std::path::PathBuf>,
     /// Sandboxes in which something runs: then they are what is made where a request is silent.
     pub bare: Option<Arc<Bare>>,
+    /// Real sandboxes: then they are what is made where a request is silent.
+    pub engine: Option<EngineSetup>,
     /// Which node this is; a new one when absent.
     pub node: Option<carrel_model::NodeId>,
     /// Opens the secrets; a new one when two houses are not given the same.
     pub keychain: Keychain,
+    /// The models that can be asked.
+    pub models: carrel_control::Models,
     /// Stands between the house and its provider, to watch or to disturb.
     pub around: Box<dyn Fn(Arc<Fake>) -> Arc<dyn Provider>>,
 }
@@ -63,12 +70,15 @@ impl Default for Setup {
             retention: Retention::default(),
             create_takes: Duration::ZERO,
             rate: None,
+            work: carrel_control::Work::default(),
             steps_at_once: 16,
             transcript_cap: Settings::TRANSCRIPT_CAP,
             shared: None,
             bare: None,
+            engine: None,
             node: None,
             keychain: Keychain::new(vec![MasterKey::draw()]).unwrap(),
+            models: carrel_control::Models::default(),
             around: Box::new(|fake| fake),
         }
     }
@@ -82,6 +92,8 @@ pub struct House {
     pub store: Store,
     /// The provider under everything.
     pub fake: Arc<Fake>,
+    /// Real sandboxes, where the house was built with them.
+    pub engine: Option<Engine>,
     /// Where the doors are.
     pub url: String,
     /// The secret of the admin key.
@@ -120,22 +132,33 @@ impl House {
         if setup.bare.is_some() {
             usual.provider = "bare".parse().unwrap();
         }
+        let engine = match setup.engine {
+            Some(how) => {
+                usual.provider = "local".parse().unwrap();
+                Some(Engine::open(folder.path(), how).await)
+            }
+            None => None,
+        };
         let settings = Settings {
             node: setup.node.unwrap_or_else(carrel_control::new_node_id),
             defaults: usual,
             patience: setup.patience,
             retention: setup.retention,
+            work: setup.work,
             steps_at_once: setup.steps_at_once,
             transcript_cap: setup.transcript_cap,
             library: folder.path().join("library"),
-            github_token: None,
             scratch: folder.path().join("scratch"),
             keychain: setup.keychain,
+            models: setup.models,
         };
         let provider = (setup.around)(Arc::clone(&fake));
         let mut providers = vec![("fake".parse().unwrap(), provider)];
         if let Some(bare) = &setup.bare {
             providers.push(("bare".parse().unwrap(), Arc::clone(bare) as Arc<dyn Provider>));
+        }
+        if let Some(engine) = &engine {
+            providers.push(("local".parse().unwrap(), Arc::new(engine.local.clone())));
         }
         let control = Control::open(store.clone(), providers, settings).await.unwrap();
         let secret = KeysDesk::draw_secret();
@@ -152,6 +175,9 @@ impl House {
             interpreter: None,
             metrics: None,
         };
+        if let Some(engine) = &engine {
+            engine.hatch.open(carrel_api::hatch(control.clone(), options.clone()));
+        }
         let app = carrel_api::router(control.clone(), options).into_make_service_with_connect_info::<SocketAddr>();
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -161,7 +187,7 @@ impl House {
         });
         let served = tokio::spawn(async move { serving.await.unwrap() });
         let http = reqwest::Client::builder().no_proxy().build().unwrap();
-        House { control, store, fake, url, key: secret.reveal(), admin, http, stop, served, folder }
+        House { control, store, fake, engine, url, key: secret.reveal(), admin, http, stop, served, folder }
     }
 
     /// A request with the admin key. The path begins with `/`.
@@ -247,12 +273,15 @@ impl House {
 
     /// Closes the house and asserts that rows and provider agree, and that nothing half made is left.
     pub async fn close(self) {
-        let House { control, store, fake, stop, served, http, folder, .. } = self;
+        let House { control, store, fake, engine, stop, served, http, folder, .. } = self;
         let _ = stop.send(());
         control.drain();
         drop(http);
         served.await.unwrap();
         control.close().await;
+        if let Some(engine) = engine {
+            engine.close().await;
+        }
         *fake.weather().lock().unwrap() = Weather::Clear;
         let mut seen: Vec<_> = fake.list().await.unwrap();
         seen.sort_by(|a, b| a.0.cmp(&b.0));

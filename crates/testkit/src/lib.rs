@@ -6,12 +6,14 @@
 
 mod bare;
 mod database;
+mod engine;
 mod events;
 mod house;
 mod process;
 
 pub use bare::Bare;
 pub use database::TestDatabase;
+pub use engine::{Engine, EngineSetup};
 pub use events::{Event, EventStream};
 pub use house::{House, Setup, defaults};
 pub use process::{Server, Start};

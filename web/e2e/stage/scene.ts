@@ -114,10 +114,6 @@ export function scene(now = Date.now()) {
         number: 88,
         url: 'https://github.com/acme/api/pull/88',
         phase: 'mergeable',
-        checks: [
-          { name: 'test', state: 'passed' },
-          { name: 'lint', state: 'passed' },
-        ],
       },
       conflicts: [{ task_id: 155, paths: ['src/login.rs', 'src/session.rs'] }],
       updated_at: ago(34),
@@ -134,11 +130,6 @@ export function scene(now = Date.now()) {
       pull: {
         number: 31,
         phase: 'checking',
-        checks: [
-          { name: 'test', state: 'running' },
-          { name: 'lint', state: 'passed' },
-          { name: 'bench', state: 'passed' },
-        ],
       },
       updated_at: ago(8),
     }),
@@ -149,7 +140,7 @@ export function scene(now = Date.now()) {
       phase: 'in_review',
       ahead: 1,
       cost_usd: 0.2,
-      pull: { number: 87, phase: 'conflicted', checks: [{ name: 'test', state: 'failed' }] },
+      pull: { number: 87, phase: 'conflicted' },
       updated_at: ago(50),
     }),
     ...[
@@ -200,10 +191,30 @@ export function scene(now = Date.now()) {
     revision: 3,
   })
   const agents: Agent[] = [
-    { name: 'claude', dialect: 'claude', model: 'claude-sonnet-4-5' },
+    {
+      name: 'claude',
+      dialect: 'claude',
+      model: 'claude-sonnet-4-5',
+      found: true,
+      built_in: true,
+      about: 'Claude Code',
+    },
     { name: 'codex', dialect: 'codex', model: 'gpt-5-codex' },
-    { name: 'gemini', dialect: 'gemini' },
-    { name: 'demo', dialect: 'shell', command: 'echo "Reading the wish: $CARREL_PROMPT"' },
+    {
+      name: 'gemini',
+      dialect: 'gemini',
+      found: false,
+      built_in: true,
+      about: 'Gemini CLI',
+      hint: 'npm install -g @google/gemini-cli',
+    },
+    {
+      name: 'demo',
+      dialect: 'shell',
+      built_in: false,
+      found: true,
+      command: 'echo "Reading the wish: $CARREL_PROMPT"',
+    },
   ]
   const sessions: Session[] = [
     {
@@ -374,6 +385,10 @@ export function scene(now = Date.now()) {
       limits: { cpus: 2, memory_mb: 2048, disk_mb: 8192, pids: 512 },
       activity: { execs: 1, terminals: 0, ports: 0 },
     }),
+    checks: [
+      { name: 'test', state: 'passed' },
+      { name: 'lint', state: 'passed' },
+    ],
     metrics: METRICS,
   }
 }

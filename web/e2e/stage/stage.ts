@@ -108,6 +108,7 @@ export class Stage {
       return found ? say(found) : say({ title: 'Not found', status: 404, detail: 'It is not here.' }, 404)
     }
     if (/^\/sessions\/[^/]+\/messages$/.test(path)) return list(this.scene.timeline.slice(0, 4))
+    if (/\/checks$/.test(path)) return list(this.scene.checks)
     if (/\/pushes$/.test(path)) return list([])
     if (/\/files\/list$/.test(path)) return list(this.scene.files)
     if (/\/files$/.test(path)) {

@@ -1,12 +1,13 @@
 /** The agents: named ways to run a coding agent. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { FlaskConical, Plus } from 'lucide-react'
+import { Plus, Trash2 } from 'lucide-react'
 import { type FormEvent, useState } from 'react'
 import { callJson } from '../api/call'
 import { Refusal, say } from '../api/problem'
 import { keys } from '../api/queries'
 import type { Agent } from '../task/types'
-import { Button } from '../ui/Button'
+import { Button, IconButton } from '../ui/Button'
+import { Confirm } from '../ui/Confirm'
 import { Dialog, DialogBody, DialogFoot } from '../ui/Dialog'
 import { Field, Input, Select } from '../ui/Field'
 import { Chip, Command, Empty, PageHead, Skeleton, Trouble } from '../ui/Small'
@@ -18,6 +19,7 @@ import { agents } from './queries'
 /** Dialects by their names, and what each is. */
 export const DIALECTS: Record<string, string> = {
   shell: 'A shell command: the prompt is in CARREL_PROMPT',
+  demo: 'A script that plays an agent',
   claude: 'Claude Code',
   codex: 'Codex',
   gemini: 'Gemini CLI',
@@ -69,24 +71,12 @@ export function AgentsPage() {
   )
 }
 
-interface TestResult {
-  ok?: boolean
-  detail?: string | null
-  version?: string | null
-}
-
 function AgentCard({ agent }: { agent: Agent }) {
-  const test = useMutation({
-    mutationFn: () =>
-      callJson<TestResult | undefined>(`/api/v1/agents/${encodeURIComponent(agent.name)}/test`, {
-        method: 'POST',
-        body: {},
-      }),
-    onSuccess: (result) =>
-      result?.ok === false
-        ? toast(`${agent.name} did not answer`, result.detail ?? undefined, 'bad')
-        : toast(`${agent.name} answers`, result?.detail ?? result?.version ?? undefined),
-    onError: (error) => toast(`${agent.name} could not be tried`, say(error), 'bad'),
+  const cache = useQueryClient()
+  const remove = useMutation({
+    mutationFn: () => callJson(`/api/v1/agents/${encodeURIComponent(agent.name)}`, { method: 'DELETE' }),
+    onSuccess: () => cache.invalidateQueries({ queryKey: keys.agents }),
+    onError: (error) => toast(`${agent.name} was not removed`, say(error), 'bad'),
   })
   return (
     <li
@@ -97,7 +87,9 @@ function AgentCard({ agent }: { agent: Agent }) {
         <AgentMark name={agent.name} isLarge />
         <div className="min-w-0 flex-1">
           <h2 className="truncate text-lead">{agent.name}</h2>
-          <p className="truncate text-small text-faint">{DIALECTS[agent.dialect] ?? agent.dialect}</p>
+          <p className="truncate text-small text-faint">
+            {agent.about || DIALECTS[agent.dialect] || agent.dialect}
+          </p>
         </div>
         <Chip>{agent.dialect}</Chip>
       </div>
@@ -106,14 +98,30 @@ function AgentCard({ agent }: { agent: Agent }) {
           {agent.command}
         </code>
       )}
-      {agent.note && <p className="text-small text-soft">{agent.note}</p>}
-      <div className="mt-auto flex items-center gap-2">
+      {agent.found === false && (
+        <p className="text-small text-brass wrap-anywhere">
+          {agent.hint ?? 'Its program is not installed on this host.'}
+        </p>
+      )}
+      <div className="mt-auto flex flex-wrap items-center gap-2">
+        <Chip tone={agent.found === false ? 'plain' : 'lamp'}>
+          {agent.found === false ? 'not installed' : 'ready'}
+        </Chip>
         {agent.model && <Chip tone="brass">{agent.model}</Chip>}
-        <span className="ml-auto">
-          <Button icon={<FlaskConical />} isBusy={test.isPending} onClick={() => test.mutate()}>
-            Try
-          </Button>
-        </span>
+        {agent.built_in === false && (
+          <span className="ml-auto">
+            <Confirm
+              title={`Remove ${agent.name}?`}
+              detail="Tasks that it works on go on; new ones cannot ask for it."
+              act="Remove"
+              onConfirm={() => remove.mutate()}
+            >
+              <IconButton label={`Remove ${agent.name}`}>
+                <Trash2 />
+              </IconButton>
+            </Confirm>
+          </span>
+        )}
       </div>
     </li>
   )

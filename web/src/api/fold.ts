@@ -1,5 +1,6 @@
 /** One stream for the whole page. Each entry carries its subject as it now is, so folding is a put. */
 import type { QueryClient } from '@tanstack/react-query'
+import { putPull } from '../pull/fold'
 import { putSession, putSessionMoment } from '../session/fold'
 import { putMoment, putTask } from '../task/fold'
 import { keys } from './queries'
@@ -39,8 +40,13 @@ export function fold(cache: QueryClient, entry: Entry): void {
       void cache.invalidateQueries({ queryKey: keys.agents })
       return
     case 'pull':
-      void cache.invalidateQueries({ queryKey: keys.pulls })
+      putPull(cache, entry.pull)
       return
+    case 'budget':
+      void cache.invalidateQueries({ queryKey: keys.usage })
+      return
+    case 'base':
+      return // the tasks it concerns are told themselves
     default:
       entry satisfies never // a new kind of entry stops the build here
   }

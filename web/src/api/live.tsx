@@ -25,6 +25,8 @@ export const KINDS: readonly Entry['kind'][] = [
   'session',
   'agent',
   'pull',
+  'base',
+  'budget',
 ]
 
 /** How long one that is gone stays to be seen going. */

@@ -21,6 +21,7 @@ export const keys = {
   agents: ['agents'] as const,
   sessions: ['sessions'] as const,
   pulls: ['pulls'] as const,
+  usage: ['usage'] as const,
   audit: (filter: AuditFilter) => ['audit', filter] as const,
 }
 

@@ -1,4 +1,5 @@
 /** The published language as this page speaks it. Everything here comes from `openapi.json`; nothing is written twice. */
+import type { Pull } from '../pull/types'
 import type { Agent, Moment, Session, Task } from '../task/types'
 import type { components } from './schema'
 
@@ -33,7 +34,9 @@ type WorkEntry = { cursor: number; at: string } & (
   | { kind: 'moment'; task_id?: number | null; session_id?: string | null; moment: Moment }
   | { kind: 'session'; session: Session }
   | { kind: 'agent'; agent: Agent }
-  | { kind: 'pull'; pull: unknown }
+  | { kind: 'pull'; pull: Pull }
+  | { kind: 'base'; base: unknown }
+  | { kind: 'budget'; budget: unknown }
 )
 
 export type Entry = Schemas['Entry'] | WorkEntry

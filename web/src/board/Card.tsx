@@ -102,7 +102,7 @@ export function CardFace({
   const waits = task.phase === 'needs_you' || task.phase === 'failed'
   return (
     <div className="px-3 pt-2.5 pb-2.5">
-      <div className="flex items-start gap-2 pr-12 max-md:pr-8">
+      <div className="flex items-start gap-2 max-md:pr-8">
         <AgentMark name={task.agent} className="mt-0.5" />
         <p className="min-w-0 flex-1 leading-[1.3rem]">
           <span className="mr-1.5 font-mono text-tiny text-faint">{task.id}</span>
@@ -112,7 +112,7 @@ export function CardFace({
             params={{ id: String(task.id) }}
             onFocus={onFocus}
             draggable={false}
-            className="font-medium text-ink outline-none wrap-anywhere before:absolute before:inset-0 before:rounded-xl"
+            className="font-medium text-[0.9063rem] text-ink outline-none wrap-anywhere before:absolute before:inset-0 before:rounded-xl"
           >
             {task.title}
           </Link>
@@ -140,7 +140,7 @@ export function CardFace({
         <span className="ml-auto flex items-center gap-2.5">
           {task.pull && (
             <span className="flex items-center gap-1 text-soft" title={`Pull request ${task.pull.number}`}>
-              <ChecksRing checks={task.pull.checks} phase={task.pull.phase} />
+              <ChecksRing phase={task.pull.phase} />
               <GitPullRequest aria-hidden className="size-3.5" />#{task.pull.number}
             </span>
           )}
@@ -186,13 +186,13 @@ function Clash({ task }: { task: Task }) {
   const paths = task.conflicts.flatMap((it) => it.paths)
   return (
     <p
-      data-conflict={first.task_id}
+      data-conflict={first.task_id ?? 'base'}
       className="mt-1.5 flex items-center gap-1.5 text-small text-oxblood"
       title={paths.join('\n')}
     >
       <GitCompareArrows aria-hidden className="size-3.5 shrink-0" />
       <span className="truncate">
-        conflicts with task-{first.task_id}
+        conflicts with {first.task_id == null ? (task.base ?? 'its base') : `task-${first.task_id}`}
         {rest.length > 0 && ` and ${rest.length} more`}
         {paths[0] && <span className="text-faint"> in {paths[0].split('/').at(-1)}</span>}
       </span>

@@ -1,30 +1,22 @@
-import type { Check } from '../task/types'
+/** How the pull of a card stands, as a ring: part of the way while it is checked, whole when it can be merged, red when it cannot. */
+const STATES: Record<string, { words: string; part: number; stroke: string; isMoving?: true }> = {
+  open: { words: 'Open', part: 0.1, stroke: 'stroke-slate' },
+  checking: { words: 'Being checked', part: 0.55, stroke: 'stroke-brass', isMoving: true },
+  mergeable: { words: 'Ready to merge', part: 1, stroke: 'stroke-lamp' },
+  conflicted: { words: 'Conflicted', part: 1, stroke: 'stroke-oxblood' },
+}
 
-/** The checks of a pull as a ring: green for the part that passed, red when one failed, moving while any runs. */
-export function ChecksRing({ checks, phase }: { checks: readonly Check[] | undefined; phase: string }) {
-  const all = checks ?? []
-  const failed = all.filter((check) => check.state === 'failed').length
-  const passed = all.filter((check) => check.state === 'passed').length
-  const isChecking = phase === 'checking' || all.some((check) => check.state === 'running')
-  if (all.length === 0 && !isChecking && phase !== 'conflicted' && phase !== 'mergeable') return null
-  const part = all.length === 0 ? (phase === 'mergeable' ? 1 : 0.25) : (passed + failed) / all.length
-  const isBad = failed > 0 || phase === 'conflicted'
-  const words =
-    all.length > 0
-      ? `${passed} of ${all.length} checks passed${failed > 0 ? `, ${failed} failed` : ''}`
-      : phase === 'conflicted'
-        ? 'Conflicted'
-        : isChecking
-          ? 'Being checked'
-          : 'Ready to merge'
+export function ChecksRing({ phase }: { phase: string }) {
+  const state = STATES[phase]
+  if (!state) return null
   return (
     <svg
       role="img"
-      aria-label={words}
+      aria-label={state.words}
       viewBox="0 0 16 16"
-      className={`size-3.5 -rotate-90 ${isChecking && !isBad ? 'animate-breathe' : ''}`}
+      className={`size-3.5 -rotate-90 ${state.isMoving ? 'animate-breathe' : ''}`}
     >
-      <title>{words}</title>
+      <title>{state.words}</title>
       <circle cx="8" cy="8" r="6" fill="none" strokeWidth="2.6" className="stroke-line" />
       <circle
         cx="8"
@@ -33,8 +25,8 @@ export function ChecksRing({ checks, phase }: { checks: readonly Check[] | undef
         fill="none"
         strokeWidth="2.6"
         pathLength="1"
-        strokeDasharray={`${isBad ? 1 : part} 1`}
-        className={isBad ? 'stroke-oxblood' : isChecking ? 'stroke-brass' : 'stroke-lamp'}
+        strokeDasharray={`${state.part} 1`}
+        className={state.stroke}
       />
     </svg>
   )

@@ -17,7 +17,7 @@ interface FiltersProps {
 export function Filters({ tasks, filter, onChange, ref }: FiltersProps) {
   const { repos, agents, labels } = choices(tasks)
   return (
-    <search className="flex min-w-0 flex-wrap items-center gap-2 max-sm:order-last max-sm:w-full">
+    <search className="flex min-w-0 items-center gap-2 max-lg:order-last max-lg:w-full max-lg:overflow-x-auto max-lg:p-0.5 max-lg:[scrollbar-width:none]">
       <Choice
         label="Repository"
         all="All repos"
@@ -39,7 +39,7 @@ export function Filters({ tasks, filter, onChange, ref }: FiltersProps) {
         value={filter.label}
         onChange={(label) => onChange({ ...filter, label })}
       />
-      <div className="relative w-48 max-sm:w-auto max-sm:min-w-32 max-sm:flex-1">
+      <div className="relative w-44 shrink-0 max-lg:min-w-36 max-lg:flex-1">
         <Search aria-hidden className="pointer-events-none absolute top-2.5 left-3 size-4 text-faint" />
         <Input
           ref={ref}
@@ -77,7 +77,7 @@ function Choice({ label, all, values, value, onChange }: ChoiceProps) {
       aria-label={label}
       value={value ?? ''}
       onChange={(event) => onChange(event.target.value || undefined)}
-      className={cx('w-auto max-w-36', value && 'border-lamp bg-lamp-wash')}
+      className={cx('w-auto max-w-34 shrink-0 max-md:order-last', value && 'border-lamp bg-lamp-wash')}
     >
       <option value="">{all}</option>
       {(value && !values.includes(value) ? [value, ...values] : values).map((it) => (

@@ -70,6 +70,9 @@ export function moveTo(task: Task, to: Column): Move {
   if (from === 'done') return { refused: 'It is finished. Fork it to go on from where it ended.' }
   switch (to) {
     case 'backlog':
+      if (from === 'needs_you')
+        return { refused: 'Nobody works on it. It rests here until you answer, or close it.' }
+      if (from === 'in_review') return { refused: 'Its pull request is open. Merge it, or close it.' }
       return { verb: 'stop' }
     case 'queued':
     case 'working':

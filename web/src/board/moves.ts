@@ -11,9 +11,9 @@ export function useMoves() {
   const { data } = useQuery(agents)
   const attempt = useCallback(
     async (task: Task, verb: Verb): Promise<boolean> => {
-      // A shell script costs nothing; every other dialect talks to a model.
+      // A script costs nothing; every other dialect talks to a model.
       const agent = data?.find((it) => it.name === task.agent)
-      const spends = agent !== undefined && agent.dialect !== 'shell'
+      const spends = agent !== undefined && !['shell', 'demo'].includes(agent.dialect)
       const asked = question(task, verb, spends)
       if (asked && !(await askFirst(asked))) return false
       return act(task, verb)

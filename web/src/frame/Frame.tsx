@@ -40,7 +40,7 @@ export function Frame() {
       >
         Skip to the page
       </a>
-      <div className="flex min-h-dvh flex-col md:grid md:grid-cols-[3.75rem_minmax(0,1fr)] xl:grid-cols-[12.5rem_minmax(0,1fr)]">
+      <div className="flex min-h-dvh flex-col md:grid md:grid-cols-[3.75rem_minmax(0,1fr)] 2xl:grid-cols-[12.5rem_minmax(0,1fr)]">
         <Rail bearer={bearer} />
         <main
           id="page"
@@ -68,7 +68,7 @@ export function Frame() {
 }
 
 const placeLook =
-  'relative flex h-9 items-center gap-2.5 rounded-lg px-2.5 text-soft transition-colors duration-150 hover:bg-well hover:text-ink data-[here=true]:bg-well data-[here=true]:font-medium data-[here=true]:text-ink max-xl:justify-center'
+  'relative flex h-9 items-center gap-2.5 rounded-lg px-2.5 text-soft transition-colors duration-150 hover:bg-well hover:text-ink data-[here=true]:bg-well data-[here=true]:font-medium data-[here=true]:text-ink max-2xl:justify-center'
 
 /** Which place the address belongs to. A task is on the board; keys are in the settings. */
 function useHere(): string {
@@ -90,21 +90,21 @@ function Rail({ bearer }: { bearer: Bearer | undefined }) {
       <Link
         to="/"
         aria-label="Carrel, the board"
-        className="mr-auto flex items-center gap-2.5 rounded-lg px-1.5 md:mr-0 md:mb-5 max-xl:md:justify-center"
+        className="mr-auto flex items-center gap-2.5 rounded-lg px-1.5 md:mr-0 md:mb-5 max-2xl:md:justify-center"
       >
         <Mark className="size-7" />
-        <span className="font-serif text-title font-semibold tracking-tight max-xl:md:hidden">Carrel</span>
+        <span className="font-serif text-title font-semibold tracking-tight max-2xl:md:hidden">Carrel</span>
       </Link>
       <button
         type="button"
         onClick={() => openSheet({ name: 'palette' })}
         aria-label="Find anything"
-        className="flex h-9 items-center gap-2 rounded-lg border border-line bg-card px-2.5 text-faint shadow-card hover:border-line-strong hover:text-ink max-xl:justify-center md:mb-3"
+        className="flex h-9 items-center gap-2 rounded-lg border border-line bg-card px-2.5 text-faint shadow-card hover:border-line-strong hover:text-ink max-2xl:justify-center md:mb-3"
       >
         <CommandIcon aria-hidden className="size-4" />
-        <span className="flex-1 text-left text-small max-xl:hidden">Find anything</span>
-        <span className="max-xl:hidden">
-          <Kbd>Ctrl K</Kbd>
+        <span className="flex-1 text-left text-small whitespace-nowrap max-2xl:hidden">Find anything</span>
+        <span className="max-2xl:hidden">
+          <Kbd>^K</Kbd>
         </span>
       </button>
       <nav aria-label="Pages" className="flex flex-col gap-0.5 max-md:hidden">
@@ -118,9 +118,9 @@ function Rail({ bearer }: { bearer: Bearer | undefined }) {
             title={label}
           >
             <Icon aria-hidden className="size-4 shrink-0" />
-            <span className="max-xl:sr-only">{label}</span>
+            <span className="max-2xl:sr-only">{label}</span>
             {to === '/' && hands > 0 && (
-              <span className="ml-auto grid h-5 min-w-5 place-items-center rounded-full bg-brass px-1 text-tiny font-semibold text-paper max-xl:absolute max-xl:-top-1 max-xl:-right-1">
+              <span className="ml-auto grid h-5 min-w-5 place-items-center rounded-full bg-brass px-1 text-tiny font-semibold text-paper max-2xl:absolute max-2xl:-top-1 max-2xl:-right-1">
                 {hands}
                 <span className="sr-only">{hands === 1 ? ' task needs you' : ' tasks need you'}</span>
               </span>
@@ -129,13 +129,13 @@ function Rail({ bearer }: { bearer: Bearer | undefined }) {
         ))}
         <a href="/docs" className={placeLook} title="API docs">
           <BookOpen aria-hidden className="size-4 shrink-0" />
-          <span className="max-xl:sr-only">API docs</span>
+          <span className="max-2xl:sr-only">API docs</span>
         </a>
       </nav>
       <div className="flex items-center gap-1 md:mt-auto md:flex-col md:items-stretch md:gap-3 md:px-0.5">
-        <div className="flex items-center justify-between max-md:px-1 max-xl:md:justify-center">
+        <div className="flex items-center justify-between max-md:px-1 max-2xl:md:justify-center">
           <Connection />
-          <span className="max-xl:hidden">
+          <span className="max-2xl:hidden">
             <ThemeSwitch />
           </span>
         </div>

@@ -17,8 +17,8 @@ export function Who({ bearer }: { bearer: Bearer | undefined }) {
     },
   })
   return (
-    <div className="flex items-center gap-2 md:border-t md:border-line md:pt-3 max-xl:md:justify-center">
-      <div className="min-w-0 flex-1 max-xl:hidden">
+    <div className="flex items-center gap-2 md:border-t md:border-line md:pt-3 max-2xl:md:justify-center">
+      <div className="min-w-0 flex-1 max-2xl:hidden">
         <p className="truncate leading-tight font-medium">{bearer?.name ?? '…'}</p>
         <p className="text-small leading-tight text-faint">{bearer?.role}</p>
       </div>

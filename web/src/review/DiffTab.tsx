@@ -18,7 +18,7 @@ import { FileSection } from './FileSection'
 import { type ReadFile, readFiles } from './patch'
 import { drafts, inOneMessage, useReview } from './review'
 
-export default function DiffTab({ task, act, since }: { task: Task; act: Act; since?: string | undefined }) {
+export default function DiffTab({ task, act, since }: { task: Task; act: Act; since?: number | undefined }) {
   const patch = useQuery({ ...diff(task.id, task.head, since), placeholderData: (before) => before })
   const files = useMemo(() => (patch.data ? readFiles(patch.data) : []), [patch.data])
   const [review, change] = useReview(task.id)

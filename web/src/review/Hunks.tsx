@@ -122,8 +122,17 @@ export default function Hunks({ file, isSplit, head, comments, isAsking, onAsked
   )
 }
 
-const CSS =
-  ':host { --diffs-font-family: "Source Code Pro", ui-monospace, monospace; --diffs-font-size: 12.5px; --diffs-line-height: 20px; }'
+const CSS = `:host {
+  --diffs-font-family: "Source Code Pro", ui-monospace, monospace;
+  --diffs-font-size: 12.5px;
+  --diffs-line-height: 20px;
+  --diffs-light-bg: var(--card);
+  --diffs-dark-bg: var(--card);
+  --diffs-bg-context-override: var(--card);
+  --diffs-bg-context-gutter-override: var(--card);
+  --diffs-bg-separator-override: var(--paper);
+  --diffs-bg-buffer-override: var(--paper);
+}`
 
 /** The text of a line of the diff; nothing when the diff does not show it. */
 function lineAt(parsed: FileDiffMetadata, { side, line }: Place): string | undefined {

@@ -64,8 +64,9 @@ function Talk({ session }: { session: Session }) {
   const [tab, setTab] = useState<Tab>('files')
   const address = `/api/v1/sessions/${encodeURIComponent(session.id)}`
   const close = useMutation({
-    mutationFn: () => callJson<Session | undefined>(`${address}/close`, { method: 'POST', body: {} }),
-    onSuccess: (answer) => answer && putSession(cache, answer),
+    mutationFn: () => callJson<Session | undefined>(address, { method: 'DELETE' }),
+    onSuccess: (answer) =>
+      answer ? putSession(cache, answer) : cache.invalidateQueries({ queryKey: ['session', session.id] }),
     onError: (error) => toast('The session was not closed', say(error), 'bad'),
   })
   const send = async (text: string): Promise<boolean> => {
@@ -111,14 +112,14 @@ function Talk({ session }: { session: Session }) {
               </Empty>
             </div>
           ) : (
-            <Timeline moments={moments} agent={session.agent} isBusy={false} />
+            <Timeline moments={moments} agent={session.agent} isBusy={Boolean(session.busy)} />
           )}
           <Composer
             placeholder={session.phase === 'idle' ? 'Write, and it wakes…' : 'Write to the agent…'}
-            isBusy={false}
+            isBusy={Boolean(session.busy)}
             sandboxId={session.sandbox_id}
             disabledBecause={isClosed ? 'This session is closed.' : undefined}
-            onSend={(letter) => send(letter.text)}
+            onSend={send}
           />
         </section>
         <div className="flex min-h-0 min-w-0 flex-col max-md:hidden">

@@ -1,4 +1,4 @@
-/** Where one writes to an agent: now, or after this turn; with files put on its desk. */
+/** Where one writes to an agent. What is said in the middle of a turn is read after it; files are put on its desk. */
 import { Paperclip, SendHorizontal, X } from 'lucide-react'
 import { type Ref, useRef, useState } from 'react'
 import { say } from '../api/problem'
@@ -6,12 +6,6 @@ import { write } from '../desk/files'
 import { Button, IconButton } from '../ui/Button'
 import { cx } from '../ui/cx'
 import { toast } from '../ui/Toast'
-
-export interface Letter {
-  text: string
-  /** Said in the middle of the turn, instead of after it. */
-  isUrgent: boolean
-}
 
 interface ComposerProps {
   placeholder: string
@@ -22,7 +16,7 @@ interface ComposerProps {
   isRaised?: boolean
   disabledBecause?: string | undefined
   /** Answers whether it was taken. */
-  onSend(letter: Letter): Promise<boolean>
+  onSend(text: string): Promise<boolean>
   ref?: Ref<HTMLTextAreaElement>
 }
 
@@ -43,7 +37,7 @@ export function Composer({
   const [isSending, setSending] = useState(false)
   const picker = useRef<HTMLInputElement>(null)
 
-  const send = async (isUrgent: boolean) => {
+  const send = async () => {
     const words = text.trim()
     if ((!words && files.length === 0) || isSending || disabledBecause) return
     setSending(true)
@@ -57,7 +51,7 @@ export function Composer({
         }
       }
       const attached = paths.length > 0 ? `\n\nAttached:\n${paths.map((path) => `- ${path}`).join('\n')}` : ''
-      if (await onSend({ text: `${words}${attached}`.trim(), isUrgent })) {
+      if (await onSend(`${words}${attached}`.trim())) {
         setText('')
         setFiles([])
       }
@@ -72,7 +66,7 @@ export function Composer({
     <form
       onSubmit={(event) => {
         event.preventDefault()
-        void send(false)
+        void send()
       }}
       className={cx('shrink-0 border-t bg-paper p-3', isRaised ? 'border-brass/60' : 'border-line')}
     >
@@ -122,23 +116,12 @@ export function Composer({
           onKeyDown={(event) => {
             if (event.key === 'Enter' && !event.shiftKey && !event.nativeEvent.isComposing) {
               event.preventDefault()
-              void send(event.altKey)
+              void send()
             }
             if (event.key === 'Escape') event.currentTarget.blur()
           }}
           className="field-sizing-content max-h-48 min-h-8 min-w-0 flex-1 resize-none bg-transparent px-2 py-1.5 leading-5.5 outline-none disabled:opacity-60"
         />
-        {isBusy && (
-          <Button
-            tone="quiet"
-            className="h-8"
-            disabled={!text.trim() || isSending}
-            title="Say it in the middle of this turn (Alt+Enter)"
-            onClick={() => void send(true)}
-          >
-            Now
-          </Button>
-        )}
         <Button
           type="submit"
           tone="primary"

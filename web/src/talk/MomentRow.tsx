@@ -1,4 +1,4 @@
-import { ChevronRight, CircleAlert, GitCommitHorizontal, GitFork, Lamp, Wrench } from 'lucide-react'
+import { ChevronRight, CircleAlert, GitCommitHorizontal, GitFork, Hand, Lamp, Wrench } from 'lucide-react'
 import { memo, useState } from 'react'
 import { AgentMark } from '../agent/AgentMark'
 import type { Moment } from '../task/types'
@@ -11,8 +11,8 @@ import { type Row, summary, toolWords } from './rows'
 interface MomentRowProps {
   row: Row
   agent: string | null | undefined
-  onSince?: ((commit: string) => void) | undefined
-  onFork?: ((commit: string) => void) | undefined
+  onSince?: ((seq: number) => void) | undefined
+  onFork?: ((seq: number) => void) | undefined
 }
 
 export const MomentRow = memo(
@@ -50,6 +50,13 @@ function One({ moment, agent, onSince, onFork }: { moment: Moment } & Omit<Momen
       return <Thought moment={moment} />
     case 'checkpoint':
       return <Checkpoint moment={moment} onSince={onSince} onFork={onFork} />
+    case 'question':
+      return (
+        <div className="flex gap-2.5 rounded-2xl border border-brass/50 bg-brass-wash px-3.5 py-2">
+          <Hand aria-label="A question" className="mt-1 size-4 shrink-0 text-brass" />
+          <Prose text={moment.text ?? ''} />
+        </div>
+      )
     case 'note':
       return (
         <p className="flex items-baseline gap-2 text-small text-soft">
@@ -206,8 +213,8 @@ function Checkpoint({
   onFork,
 }: {
   moment: Moment
-  onSince?: ((commit: string) => void) | undefined
-  onFork?: ((commit: string) => void) | undefined
+  onSince?: ((seq: number) => void) | undefined
+  onFork?: ((seq: number) => void) | undefined
 }) {
   const files = moment.files ?? []
   const commit = moment.commit ?? undefined
@@ -222,7 +229,7 @@ function Checkpoint({
       {commit && onSince && (
         <button
           type="button"
-          onClick={() => onSince(commit)}
+          onClick={() => onSince(moment.seq)}
           className="text-lamp underline-offset-4 hover:underline"
         >
           Diff since
@@ -231,7 +238,7 @@ function Checkpoint({
       {commit && onFork && (
         <button
           type="button"
-          onClick={() => onFork(commit)}
+          onClick={() => onFork(moment.seq)}
           className="inline-flex items-center gap-1 text-lamp underline-offset-4 hover:underline"
         >
           <GitFork aria-hidden className="size-3.5" /> Fork from here

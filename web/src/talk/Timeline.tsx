@@ -13,8 +13,8 @@ interface TimelineProps {
   isBusy: boolean
   doing?: string | null | undefined
   /** What can be done at a checkpoint, where anything can. */
-  onSince?: ((commit: string) => void) | undefined
-  onFork?: ((commit: string) => void) | undefined
+  onSince?: ((seq: number) => void) | undefined
+  onFork?: ((seq: number) => void) | undefined
 }
 
 /** As many rows as are drawn at first; more come when asked for. */

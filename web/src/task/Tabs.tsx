@@ -22,7 +22,7 @@ const Terminal = lazy(() => import('../desk/Terminal').then((it) => ({ default: 
 interface TabsProps {
   task: Task
   tab: Tab
-  since?: string | undefined
+  since?: number | undefined
   act: Act
   onTab(tab: Tab): void
 }

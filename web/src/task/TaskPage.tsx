@@ -4,7 +4,7 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import { useCallback, useRef, useState } from 'react'
 import { Refusal, say } from '../api/problem'
 import { useMoves } from '../board/moves'
-import { Composer, type Letter } from '../talk/Composer'
+import { Composer } from '../talk/Composer'
 import { Timeline } from '../talk/Timeline'
 import { Button } from '../ui/Button'
 import { cx } from '../ui/cx'
@@ -68,7 +68,7 @@ function Work({ task }: { task: Task }) {
   const [isTalking, setTalking] = useState(!search.tab)
 
   const show = useCallback(
-    (tab: Tab, more: { since?: string } = {}) => {
+    (tab: Tab, more: { since?: number } = {}) => {
       setTalking(false)
       void navigate({ search: { tab, ...more }, replace: true })
     },
@@ -87,10 +87,9 @@ function Work({ task }: { task: Task }) {
     setTalking(true)
     requestAnimationFrame(() => composer.current?.focus())
   }
-  const since = useCallback((commit: string) => show('diff', { since: commit }), [show])
-  const fork = useCallback((commit: string) => void act(task, 'fork', { commit }), [act, task])
-  const send = (letter: Letter) =>
-    act(task, 'message', letter.isUrgent ? { text: letter.text, now: true } : { text: letter.text })
+  const since = useCallback((seq: number) => show('diff', { since: seq }), [show])
+  const fork = useCallback((seq: number) => void act(task, 'fork', { from: seq }), [act, task])
+  const send = (text: string) => act(task, 'message', { text })
 
   return (
     <>

@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { ArrowRight, Ellipsis, ExternalLink, GitPullRequest, Network, ShieldCheck } from 'lucide-react'
 import { DropdownMenu } from 'radix-ui'
 import { AgentMark } from '../agent/AgentMark'
+import { useChecks } from '../pull/queries'
 import { gate } from '../review/gate'
 import { Button, IconButton } from '../ui/Button'
 import { cx } from '../ui/cx'
@@ -29,7 +30,7 @@ export function TopBar({
   const budget = dollars(task.budget_usd)
   const isolation = sandbox?.isolation ?? task.isolation
   const network = sandbox?.network.mode ?? task.network?.mode
-  const blocked = gate(task)
+  const blocked = gate(task, useChecks(task))
   const others = possible(task).filter((verb) => verb !== next?.verb && verb !== 'message')
   return (
     <header className="shrink-0 px-4 pt-3 pb-3 md:px-5">
@@ -92,8 +93,8 @@ export function TopBar({
         {next && (
           <Button
             tone={next.verb === 'stop' || next.verb === 'fork' ? 'plain' : 'primary'}
-            disabled={next.verb === 'merge' && Boolean(blocked)}
-            title={next.verb === 'merge' ? blocked : undefined}
+            disabled={next.verb === 'merge' && Boolean(blocked?.isShut)}
+            title={next.verb === 'merge' ? blocked?.words : undefined}
             onClick={() =>
               next.verb === 'answer' || next.verb === 'review' ? onAnswer() : onVerb(next.verb)
             }
@@ -124,7 +125,7 @@ export function TopBar({
           </DropdownMenu.Root>
         )}
       </div>
-      {blocked && <p className="mt-1.5 text-small text-brass">{blocked}</p>}
+      {blocked && <p className="mt-1.5 text-small text-brass">{blocked.words}</p>}
     </header>
   )
 }

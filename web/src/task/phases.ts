@@ -54,19 +54,21 @@ export const branchOf = (task: Task) => task.branch ?? `task-${task.id}`
 
 const REASONS: Record<string, string> = {
   question: 'has a question',
-  asked: 'has a question',
+  nothing_changed: 'changed nothing',
+  agent_failed: 'could not go on',
+  desk_failed: 'has no desk',
+  push_refused: 'could not push its work',
+  forge_failed: 'could not open its pull request',
   conflict: 'could not settle a conflict',
-  conflicts: 'could not settle a conflict',
+  checks_failed: 'has failing checks',
   budget: 'has spent its budget',
-  checks: 'has failing checks',
-  nothing_done: 'changed nothing',
-  no_changes: 'changed nothing',
+  stopped: 'was stopped',
+  repo: 'cannot use its repository',
 }
 
 /** Why a task waits for a person, as the end of a sentence that begins with it. */
 export function needsInWords(task: Task): string {
-  if (task.phase === 'failed') return 'failed'
   const reason = task.needs?.reason
-  if (!reason) return 'needs you'
+  if (!reason) return task.phase === 'failed' ? 'failed' : 'needs you'
   return REASONS[reason] ?? reason.replaceAll('_', ' ')
 }

@@ -10,7 +10,7 @@ export const taskKeys = {
   all: ['tasks'] as const,
   one: (id: number) => ['task', id] as const,
   timeline: (id: number) => ['timeline', id] as const,
-  diff: (id: number, head?: string | null, since?: string) => ['diff', id, head ?? '', since ?? ''] as const,
+  diff: (id: number, head?: string | null, since?: number) => ['diff', id, head ?? '', since ?? ''] as const,
 }
 
 /** Every task on the board. Asked for after the point in the journal that the stream follows from, so nothing falls between them. */
@@ -54,11 +54,11 @@ export function mergeMoments(told: readonly Moment[], heard: readonly Moment[]):
 }
 
 /** What a task changed against its base; or, with `since`, against one of its checkpoints. */
-export const diff = (id: number, head?: string | null, since?: string) =>
+export const diff = (id: number, head?: string | null, since?: number) =>
   queryOptions({
     queryKey: taskKeys.diff(id, head, since),
     queryFn: async ({ signal }) => {
-      const from = since ? `?since=${encodeURIComponent(since)}` : ''
+      const from = since !== undefined ? `?from=${since}` : ''
       return (await call(`/api/v1/tasks/${id}/diff${from}`, { signal })).text()
     },
     staleTime: 10_000,
@@ -74,20 +74,18 @@ export async function createTask(cache: QueryClient, body: NewTask, attempt = at
   return task
 }
 
-/** Asks something of a task. The answer is the task as it now is, when the server tells. */
+/** Asks something of a task. The answer is the task as it now is; of a fork, the first of the attempts. */
 export async function ask(
   cache: QueryClient,
   id: number,
   verb: Verb,
   body?: unknown,
 ): Promise<Task | undefined> {
-  const answer = await callJson<Task | undefined>(`/api/v1/tasks/${id}/${verb}`, {
+  const answer = await callJson<Task | { items: Task[] }>(`/api/v1/tasks/${id}/${verb}`, {
     method: 'POST',
-    body: body ?? {},
+    ...(body === undefined ? {} : { body }),
   })
-  if (answer && typeof answer === 'object' && 'phase' in answer && 'repo' in answer) {
-    putTask(cache, answer)
-    return answer
-  }
-  return undefined
+  const told = 'items' in answer ? answer.items : [answer]
+  for (const task of told) putTask(cache, task)
+  return told[0]
 }

@@ -23,17 +23,11 @@ export interface TaskPull {
   number: number
   url?: string | null
   phase: string
-  checks?: Check[]
-}
-
-export interface Check {
-  name: string
-  state: 'running' | 'passed' | 'failed'
-  url?: string | null
 }
 
 export interface Conflict {
-  task_id: number
+  /** The other; nothing for the base itself. */
+  task_id?: number | null
   paths: string[]
 }
 
@@ -56,7 +50,9 @@ export interface Task {
   network?: { mode: string; allow?: string[] } | null
   budget_usd?: number | null
   phase: TaskPhase
+  want?: 'rest' | 'review' | 'merged' | 'closed'
   note?: string | null
+  fork_of?: number | null
   branch?: string | null
   session_id?: string | null
   sandbox_id?: string | null
@@ -103,12 +99,12 @@ export interface ToolUse {
 export interface Moment {
   seq: number
   at: string
-  kind: 'message' | 'tool' | 'checkpoint' | 'note' | 'thought'
+  kind: 'message' | 'tool' | 'checkpoint' | 'note' | 'thought' | 'question'
   role?: 'user' | 'agent' | 'house'
   text?: string | null
   tool?: ToolUse | null
   commit?: string | null
-  files?: (string | { path: string })[] | null
+  files?: string[] | null
   cost_usd?: number | null
 }
 
@@ -120,6 +116,8 @@ export interface Session {
   phase: 'open' | 'idle' | 'closed'
   sandbox_id?: string | null
   task_id?: number | null
+  busy?: boolean
+  note?: string | null
   cost_usd?: number | null
   created_at: string
   updated_at: string
@@ -129,11 +127,18 @@ export interface Session {
 export interface Agent {
   name: string
   dialect: string
+  /** What it is, in a sentence. */
+  about?: string
   command?: string | null
   model?: string | null
-  env?: Record<string, string> | null
   env_names?: string[]
-  note?: string | null
-  found?: boolean | null
-  created_at?: string
+  template?: string | null
+  at_once?: number | null
+  /** It came with the house. */
+  built_in?: boolean
+  /** Whether its program is installed on this host. */
+  found?: boolean
+  /** How to get it, when it is not there. */
+  hint?: string | null
+  removed?: boolean
 }

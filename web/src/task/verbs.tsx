@@ -11,7 +11,6 @@ import type { Task, TaskPhase, Verb } from './types'
 
 const GUESSES: Partial<Record<Verb, TaskPhase>> = {
   start: 'queued',
-  stop: 'backlog',
   retry: 'queued',
   close: 'closed',
 }
@@ -50,7 +49,7 @@ export function possible(task: Task): Verb[] {
     case 'publishing':
       return ['stop', 'message', 'fork', 'close']
     case 'needs_you':
-      return ['message', 'retry', 'rebase', 'stop', 'fork', 'close']
+      return ['message', 'retry', 'rebase', 'fork', 'close']
     case 'failed':
       return ['retry', 'fork', 'close']
     case 'in_review':
@@ -164,9 +163,17 @@ export function primary(task: Task): { verb: Verb | 'review' | 'answer'; word: s
     case 'publishing':
       return { verb: 'stop', word: 'Stop' }
     case 'needs_you':
-      return task.needs?.reason.startsWith('conflict')
-        ? { verb: 'rebase', word: 'Rebase again' }
-        : { verb: 'answer', word: 'Answer' }
+      switch (task.needs?.reason) {
+        case 'question':
+        case 'nothing_changed':
+          return { verb: 'answer', word: 'Answer' }
+        case 'conflict':
+          return { verb: 'rebase', word: 'Rebase again' }
+        case 'stopped':
+          return { verb: 'start', word: 'Go on' }
+        default:
+          return { verb: 'retry', word: 'Try again' }
+      }
     case 'failed':
       return { verb: 'retry', word: 'Try again' }
     case 'in_review':

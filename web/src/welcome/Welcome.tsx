@@ -24,7 +24,9 @@ import { DEMO_COMMAND, DEMO_WISH, SAMPLE } from './demo'
 export function Welcome({ repos }: { repos: RepoView[] }) {
   const cache = useQueryClient()
   const navigate = useNavigate()
-  const staff = useQuery(agents).data ?? []
+  const staff = (useQuery(agents).data ?? [])
+    .filter((it) => it.found !== false)
+    .sort((a, b) => Number(b.dialect === 'demo') - Number(a.dialect === 'demo'))
   const [repo, setRepo] = useState(repos.find((it) => it.phase !== 'failed')?.name)
   const [agent, setAgent] = useState<string>()
   const [wish, setWish] = useState(DEMO_WISH)
@@ -126,7 +128,7 @@ export function Welcome({ repos }: { repos: RepoView[] }) {
                   key={it.name}
                   icon={<AgentMark name={it.name} />}
                   title={it.name}
-                  detail={it.note ?? it.model ?? DIALECTS[it.dialect] ?? it.dialect}
+                  detail={it.about || it.model || DIALECTS[it.dialect] || it.dialect}
                   onClick={() => setAgent(it.name)}
                 />
               ))}

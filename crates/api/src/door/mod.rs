@@ -10,7 +10,9 @@ mod sse;
 
 pub(crate) use around::{Foreign, around, unknown_route, wrong_method};
 pub(crate) use ask::{AskedOnce, Json, Limit, Name, Names, OptionalJson, Query, Raw, from_text};
-pub(crate) use bearer::{Asker, FromOwnPage, Limiter, Origin, cookie_value, is_our_key, is_own_page, visit_of};
+pub(crate) use bearer::{
+    Asker, FromOwnPage, Granted, Limiter, Origin, cookie_value, is_our_key, is_own_page, visit_of,
+};
 pub(crate) use passing::{Passage, pass_on};
 pub(crate) use problem::Problem;
 pub(crate) use show::{Created, Waited};

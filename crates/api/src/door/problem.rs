@@ -115,6 +115,7 @@ impl From<Error> for Problem {
             Error::Denied(_) => Problem::new(403, "denied", "Not allowed", detail)
                 .with_hint("an admin can mint a key that may: `carrel key create`"),
             Error::Limited { retry_after, .. } => Problem::too_many(retry_after.as_secs().unsigned_abs(), detail),
+            Error::Spent { .. } => Problem::new(402, "spent", "Budget spent", detail),
             Error::Unavailable { ref source, .. } => {
                 tracing::warn!(
                     error = source.as_ref().map(|source| source as &dyn std::error::Error),

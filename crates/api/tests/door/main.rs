@@ -11,6 +11,7 @@ mod files;
 mod idempotency;
 mod keys;
 mod limits;
+mod models;
 mod ports;
 mod repos;
 mod roles;

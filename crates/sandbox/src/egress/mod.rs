@@ -4,11 +4,18 @@
 //! HTTP proxies speak `CONNECT host:port` or a request with a whole address; both are understood. Names are resolved
 //! here, and the address that was checked is the one that is called. What is refused is told to the guest in a sentence
 //! and to the log.
+//!
+//! A request that is meant for the gateway itself, and not for somebody outside, is one for the house (`hatch`).
 
+mod hatch;
 mod names;
 mod policy;
 mod proxy;
 
+pub use hatch::{Behind, Hatch, Passed, Through};
 pub use names::{Ear, answer as answer_names};
 pub use policy::{Policy, Refused};
 pub use proxy::{Listens, Traffic, serve};
+
+/// Where a sandbox finds its gateway.
+pub const GATEWAY: &str = "http://127.0.0.1:49980";

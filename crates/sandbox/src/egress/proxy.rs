@@ -14,7 +14,7 @@ use std::{
 use async_trait::async_trait;
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode, Uri, header};
-use http_body_util::{BodyExt, Full, combinators::BoxBody};
+use http_body_util::{BodyExt, Full};
 use hyper::{body::Incoming, service::service_fn, upgrade::Upgraded};
 use hyper_util::rt::TokioIo;
 use tokio::{
@@ -24,7 +24,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::{Policy, Refused};
+use super::{GATEWAY, Passed, Policy, Refused, Through};
 
 /// How many connections one sandbox may have open at once.
 const MOST: usize = 512;
@@ -39,8 +39,6 @@ pub struct Traffic {
     /// To outside.
     pub sent: AtomicU64,
 }
-
-type Body = BoxBody<Bytes, hyper::Error>;
 
 /// Where a gateway takes its connections from.
 #[async_trait]
@@ -70,9 +68,9 @@ impl Listens for UnixListener {
     }
 }
 
-/// Serves a gateway until the task is ended.
-pub async fn serve(listener: impl Listens, policy: Policy, traffic: Arc<Traffic>) {
-    let (policy, room) = (Arc::new(policy), Arc::new(Semaphore::new(MOST)));
+/// Serves a gateway until the task is ended. What is asked of the house goes through the hatch, where there is one.
+pub async fn serve(listener: impl Listens, policy: Policy, traffic: Arc<Traffic>, hatch: Option<Through>) {
+    let (policy, hatch, room) = (Arc::new(policy), Arc::new(hatch), Arc::new(Semaphore::new(MOST)));
     loop {
         let Ok(permit) = Arc::clone(&room).acquire_owned().await else { return };
         let stream = match listener.take().await {
@@ -83,11 +81,16 @@ pub async fn serve(listener: impl Listens, policy: Policy, traffic: Arc<Traffic>
                 continue;
             }
         };
-        let (policy, traffic) = (Arc::clone(&policy), Arc::clone(&traffic));
+        let (policy, traffic, hatch) = (Arc::clone(&policy), Arc::clone(&traffic), Arc::clone(&hatch));
         tokio::spawn(async move {
             let answer = service_fn(|request| {
-                let (policy, traffic) = (Arc::clone(&policy), Arc::clone(&traffic));
-                async move { Ok::<_, Infallible>(answer(request, policy, traffic).await) }
+                let (policy, traffic, hatch) = (Arc::clone(&policy), Arc::clone(&traffic), Arc::clone(&hatch));
+                async move {
+                    Ok::<_, Infallible>(match hatch.as_ref().as_ref().filter(|_| is_for_the_house(&request)) {
+                        Some(hatch) => pass_through(request, hatch, &traffic).await,
+                        None => answer(request, policy, traffic).await,
+                    })
+                }
             });
             let serving = hyper::server::conn::http1::Builder::new()
                 .preserve_header_case(true)
@@ -99,7 +102,7 @@ pub async fn serve(listener: impl Listens, policy: Policy, traffic: Arc<Traffic>
     }
 }
 
-async fn answer(request: Request<Incoming>, policy: Arc<Policy>, traffic: Arc<Traffic>) -> Response<Body> {
+async fn answer(request: Request<Incoming>, policy: Arc<Policy>, traffic: Arc<Traffic>) -> Response<Passed> {
     let target = target(&request);
     let Some((host, port)) = target else {
         return sentence(StatusCode::NOT_FOUND, "this is the gateway of the sandbox: use it as an HTTP proxy");
@@ -127,6 +130,40 @@ async fn answer(request: Request<Incoming>, policy: Arc<Policy>, traffic: Arc<Tr
         Ok(response) => response,
         Err(error) => sentence(StatusCode::BAD_GATEWAY, &format!("{host}:{port} broke off: {error}")),
     }
+}
+
+/// Whether a request is meant for the house. A client that sends everything through its proxy names the gateway itself.
+fn is_for_the_house(request: &Request<Incoming>) -> bool {
+    let uri = request.uri();
+    let named = uri.authority().map(|authority| authority.as_str());
+    let own = GATEWAY.strip_prefix("http://");
+    request.method() != Method::CONNECT && (named.is_none() || named == own) && Through::leads_to(uri.path())
+}
+
+/// Passes a request through the hatch, in origin form, and counts what goes by.
+async fn pass_through(request: Request<Incoming>, hatch: &Through, traffic: &Arc<Traffic>) -> Response<Passed> {
+    let (mut head, body) = request.into_parts();
+    let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
+    head.uri = match path.parse() {
+        Ok(uri) => uri,
+        Err(_) => return sentence(StatusCode::BAD_REQUEST, "the address cannot be read"),
+    };
+    for name in ["proxy-connection", "proxy-authorization"] {
+        head.headers.remove(name);
+    }
+    let (sent, received) = (Arc::clone(traffic), Arc::clone(traffic));
+    let asked = body.map_err(Into::into).map_frame(move |frame| {
+        sent.sent.fetch_add(frame.data_ref().map_or(0, |bytes| bytes.len() as u64), Ordering::Relaxed);
+        frame
+    });
+    let response = hatch.pass(Request::from_parts(head, asked.boxed_unsync())).await;
+    response.map(|body| {
+        let counted = body.map_frame(move |frame| {
+            received.received.fetch_add(frame.data_ref().map_or(0, |bytes| bytes.len() as u64), Ordering::Relaxed);
+            frame
+        });
+        counted.boxed_unsync()
+    })
 }
 
 /// Where a request wants to go.
@@ -192,7 +229,7 @@ async fn forward(
     mut request: Request<Incoming>,
     stream: TcpStream,
     traffic: &Traffic,
-) -> Result<Response<Body>, Box<dyn std::error::Error + Send + Sync>> {
+) -> Result<Response<Passed>, Box<dyn std::error::Error + Send + Sync>> {
     let authority = request.uri().authority().map(|authority| authority.as_str().to_owned()).unwrap_or_default();
     let path = request.uri().path_and_query().map_or("/", |path| path.as_str()).to_owned();
     *request.uri_mut() = path.parse::<Uri>()?;
@@ -208,7 +245,7 @@ async fn forward(
         headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok()).unwrap_or(0)
     };
     traffic.received.fetch_add(length(response.headers()), Ordering::Relaxed);
-    Ok(response.map(BodyExt::boxed))
+    Ok(response.map(|body| body.map_err(Into::into).boxed_unsync()))
 }
 
 /// The addresses of this machine: whoever calls one of them calls the host.
@@ -237,14 +274,14 @@ pub(super) fn own_addresses() -> Vec<IpAddr> {
     own
 }
 
-fn sentence(status: StatusCode, text: &str) -> Response<Body> {
-    let body = Full::new(Bytes::from(format!("{text}\n"))).map_err(|never| match never {}).boxed();
+pub(super) fn sentence(status: StatusCode, text: &str) -> Response<Passed> {
+    let body = Full::new(Bytes::from(format!("{text}\n"))).map_err(|never| match never {}).boxed_unsync();
     let mut response = Response::new(body);
     *response.status_mut() = status;
     response.headers_mut().insert(header::CONTENT_TYPE, header::HeaderValue::from_static("text/plain; charset=utf-8"));
     response
 }
 
-fn empty() -> Body {
-    Full::default().map_err(|never| match never {}).boxed()
+fn empty() -> Passed {
+    Full::default().map_err(|never| match never {}).boxed_unsync()
 }

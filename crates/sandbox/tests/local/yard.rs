@@ -214,6 +214,7 @@ pub fn config(folder: &Path, disk: DiskChoice, pool: usize) -> Config {
         launcher: (env!("CARGO_BIN_EXE_carrel-launcher").into(), vec![]),
         pool: PoolSize { target: pool, cap: pool * 2 },
         disk,
+        hatch: Default::default(),
     }
 }
 

@@ -196,6 +196,7 @@ pub(crate) fn config(folder: &Path, runtime: PathBuf) -> Config {
         runtime: Some(runtime),
         shelves: Shelves::open(folder.join("templates")).unwrap(),
         disk: DiskChoice::Folder,
+        hatch: Default::default(),
     }
 }
 

@@ -237,7 +237,8 @@ impl Inner {
             let whose = desk.record.id.as_ref().map_or(desk.record.name.clone(), ToString::to_string);
             let policy = Arc::new(egress::Policy::new(whose, desk.record.network.clone()));
             let traffic = Arc::clone(&place.traffic);
-            let proxy = egress::serve(listener, egress::Policy::clone(&policy), Arc::clone(&traffic));
+            let hatch = desk.record.id.clone().map(|id| self.hatch.of(id));
+            let proxy = egress::serve(listener, egress::Policy::clone(&policy), Arc::clone(&traffic), hatch);
             // Whoever reaches nobody needs no names. A plain user's server cannot listen inside after the launch.
             let names = desk.network.clone().filter(|_| desk.record.network.mode != NetworkMode::None);
             let ear = names.map(|network| line::Inside { visitor: self.visitor.clone(), network });

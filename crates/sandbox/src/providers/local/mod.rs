@@ -41,7 +41,8 @@ use self::{
 };
 use super::common::{aside, finish};
 use crate::{
-    Endpoint, Fitness, Forking, Pausing, Provider, ProviderError, Reach, Sighting, Templating, template::Template,
+    Endpoint, Fitness, Forking, Pausing, Provider, ProviderError, Reach, Sighting, Templating, egress::Hatch,
+    template::Template,
 };
 
 /// The template that is always there.
@@ -60,6 +61,8 @@ pub struct Config {
     pub pool: PoolSize,
     /// What sandboxes write to.
     pub disk: DiskChoice,
+    /// Leads from inside to the doors of the house.
+    pub hatch: Hatch,
 }
 
 /// How many slots wait.
@@ -78,6 +81,7 @@ pub struct Local {
 }
 
 pub(crate) struct Inner {
+    hatch: Hatch,
     yard: Yard,
     visitor: Visitor,
     pool: Pool,
@@ -93,8 +97,9 @@ impl Config {
     /// Opens the provider: takes up what an earlier life left. Needs a runtime.
     pub async fn build(self) -> io::Result<Local> {
         let inner = aside(move || {
-            let pool = Pool::new(self.pool);
+            let (pool, hatch) = (Pool::new(self.pool), self.hatch.clone());
             Ok(Inner {
+                hatch,
                 yard: Yard::open(self)?,
                 visitor: Visitor::start()?,
                 pool,

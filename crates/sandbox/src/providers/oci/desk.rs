@@ -191,7 +191,8 @@ impl Inner {
                 let whose = desk.record.id.as_ref().map_or(desk.record.name.clone(), ToString::to_string);
                 let policy = egress::Policy::new(whose, desk.record.network.clone());
                 let traffic = Arc::clone(&place.traffic);
-                desk.gateway = Some(tokio::spawn(egress::serve(listener, policy, traffic)).abort_handle());
+                let hatch = desk.record.id.clone().map(|id| self.hatch.of(id));
+                desk.gateway = Some(tokio::spawn(egress::serve(listener, policy, traffic, hatch)).abort_handle());
             }
             Err(error) => tracing::warn!(sandbox = ?desk.record.id, %error, "its gateway could not be opened"),
         }

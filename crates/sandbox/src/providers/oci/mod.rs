@@ -39,6 +39,7 @@ use self::{
 use super::common::{aside, finish};
 use crate::{
     Endpoint, Fitness, Forking, Pausing, Provider, ProviderError, Reach, Sighting,
+    egress::Hatch,
     providers::local::{DiskChoice, disk},
     template::{self, Progress, Shelves, Template},
 };
@@ -59,6 +60,8 @@ pub struct Config {
     pub shelves: Shelves,
     /// What sandboxes write to.
     pub disk: DiskChoice,
+    /// Leads from inside to the doors of the house.
+    pub hatch: Hatch,
 }
 
 /// Sandboxes in a container runtime. Clones share them.
@@ -68,6 +71,7 @@ pub struct Oci {
 }
 
 pub(crate) struct Inner {
+    hatch: Hatch,
     yard: Yard,
     /// The runtime that was asked for.
     asked: Option<PathBuf>,
@@ -84,6 +88,7 @@ impl Config {
             // The local provider of the same house ends every cgroup that it does not know.
             let house = format!("{}-oci", self.house);
             Ok(Inner {
+                hatch: self.hatch,
                 yard: Yard::open(&self.folder, house, self.disk, self.shelves)?,
                 asked: self.runtime,
                 trial: Mutex::default(),

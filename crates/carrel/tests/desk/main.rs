@@ -1,0 +1,5 @@
+//! A house with real sandboxes and real git inside them.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a panic is the verdict of a test")]
+
+mod hatch;
+mod yard;

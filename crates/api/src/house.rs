@@ -22,7 +22,7 @@ use utoipa_swagger_ui::SwaggerUi;
 use crate::{
     board,
     door::{self, Limiter, Problem},
-    e2b, git, health, llm, mcp, v1,
+    e2b, git, health, hooks, llm, mcp, v1,
 };
 
 /// How the doors behave.
@@ -125,6 +125,7 @@ pub fn router(control: Control, options: Options) -> Router {
         .merge(git::routes())
         .merge(llm::routes())
         .merge(mcp::routes(desks(&doors)))
+        .merge(hooks::routes())
         .merge(pages)
         .fallback(door::unknown_route)
         .method_not_allowed_fallback(door::wrong_method)

@@ -2,9 +2,9 @@
 
 use std::{collections::BTreeMap, num::NonZeroU32, path::Path, time::Duration};
 
-use carrel_control::{Patience, Retention};
+use carrel_control::{self as control, Patience, Retention};
 use carrel_model::{
-    ProviderName, TemplateName,
+    AgentId, ProviderName, TemplateName,
     breaker::Rules,
     number::{Cpus, Whole},
     public::Defaults,
@@ -39,6 +39,7 @@ pub(crate) struct Config {
     pub(crate) keepers: Keepers,
     pub(crate) retention: Remember,
     pub(crate) limits: Limits,
+    pub(crate) work: Work,
     pub(crate) local: Local,
     pub(crate) oci: Oci,
     pub(crate) e2b: E2b,
@@ -135,6 +136,23 @@ section!(
         /// No limit when zero.
         requests_per_second: Whole<0, 1_000_000> = whole(500),
         burst: Whole<1, 1_000_000> = whole(1000),
+    }
+);
+section!(
+    /// How tasks are given out.
+    Work {
+        /// Who works when nobody says.
+        agent: AgentId = "demo".parse().expect("a good name"),
+        /// How many tasks are worked on at the same time.
+        at_once: Whole<1, 10_000> = whole(16),
+        /// How many of them in one repository.
+        per_repo: Whole<1, 10_000> = whole(16),
+        /// How long nothing may happen at a desk before it is paused; never when zero.
+        idle_s: Whole<0, 2_592_000> = whole(300),
+        /// How often the work of a turn in flight is saved.
+        save_s: Whole<1, 86_400> = whole(30),
+        /// After how many failures in a row a person is asked.
+        tries: Whole<1, 1000> = whole(5),
     }
 );
 section!(
@@ -350,6 +368,18 @@ impl Config {
                 failures: keepers.breaker_failures.get() as u32,
                 rest: SignedDuration::from_secs(keepers.breaker_rest_s.get() as i64),
             },
+        }
+    }
+
+    pub(crate) fn work(&self) -> control::Workload {
+        let work = &self.work;
+        control::Workload {
+            agent: work.agent.clone(),
+            at_once: work.at_once.get() as usize,
+            per_repo: work.per_repo.get() as usize,
+            idle: sandbox::Lifetime::new(work.idle_s.get()),
+            save_every: Duration::from_secs(work.save_s.get()),
+            tries: work.tries.get() as u32,
         }
     }
 

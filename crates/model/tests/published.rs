@@ -8,10 +8,10 @@ use carrel_model::{
     exec::{Exec, ExecStatus},
     key::Key,
     public::{
-        Activity, AuditView, Bearer, BreakerView, BudgetState, BudgetView, Cursor, Drain, Entry, ExecView, Executed,
-        FieldProblem, FileEntry, FileKind, Happening, KeyView, Kind, LogLine, Minted, NewKey, NewSandbox, NewTimeout,
-        Page, Problem, ProviderView, PushView, Readiness, ReadinessView, RepoView, Reset, SandboxDetail, SandboxPage,
-        SandboxView, SecretView, SignIn, SignedIn, StatsView, TemplateView,
+        Activity, AuditView, BaseView, Bearer, BreakerView, BudgetState, BudgetView, Cursor, Drain, Entry, ExecView,
+        Executed, FieldProblem, FileEntry, FileKind, Happening, KeyView, Kind, LogLine, Minted, NewKey, NewSandbox,
+        NewTimeout, Page, Problem, ProviderView, PullNews, PullView, PushView, Readiness, ReadinessView, RepoView,
+        Reset, SandboxDetail, SandboxPage, SandboxView, SecretView, SignIn, SignedIn, StatsView, TemplateView,
     },
     repo::{Push, Repo, RepoPhase},
     sandbox::{AtEnd, Depth, Ended, Isolation, Lifetime, Manners, Phase, Sandbox, Sleep, Spec, Usage, Want},
@@ -47,6 +47,7 @@ fn plain_spec() -> Spec {
         agent_id: None,
         task_id: None,
         repo: None,
+        checkout: None,
         env: Default::default(),
         metadata: Default::default(),
         lifetime: Lifetime::new(3600).unwrap(),
@@ -147,6 +148,33 @@ fn repo() -> Repo {
         updated_at: at(8),
         revision: 3,
     }
+}
+
+fn pull() -> PullView {
+    from(json!({
+        "repo": "app", "number": 7, "forge": "embedded", "url": "http://127.0.0.1:7070/app/repos/app/pulls/7",
+        "title": "feat: x", "body": "y", "author": "carrel", "task_id": 42, "head": "task-42",
+        "head_commit": "c".repeat(40), "base": "main", "phase": "mergeable", "draft": false, "labels": ["bug"],
+        "reviewers": ["mona"], "auto_merge": "squash", "checks": "passed", "verdict": "approved", "merge_commit": null,
+        "created_at": at(1), "updated_at": at(2), "revision": 3,
+    }))
+}
+
+fn news() -> Vec<PullNews> {
+    let head = "c".repeat(40);
+    from(json!([
+        {"what": "comment", "head": head, "comment": {"id": "comment-1", "author": "mona", "body": "Why?", "path": "src/a.rs",
+            "line": 3, "side": "new", "stamp": null, "url": "http://127.0.0.1:7070/x", "created_at": at(1), "updated_at": at(1)}},
+        {"what": "review", "head": head, "review": {"id": "review-1", "author": "mona", "verdict": "changes_requested",
+            "body": "No.", "commit": head, "at": at(2)}},
+        {"what": "check", "head": head, "check": {"name": "ci", "state": "failed", "summary": "2 failed", "url": null, "at": at(3)}},
+    ]))
+}
+
+fn base() -> BaseView {
+    from(
+        json!({"repo": "app", "branch": "main", "commit": "d".repeat(40), "before": "c".repeat(40), "rewritten": false}),
+    )
 }
 
 fn push() -> Push {
@@ -332,6 +360,8 @@ fn an_entry_of_each_kind_carries_its_subject() {
         Happening::Template { template: TemplateView::from(&template()) },
         Happening::Repo { repo: Box::new(RepoView::from(&repo())) },
         Happening::Push { push: PushView::from(&push()) },
+        Happening::Pull { pull: Box::new(pull()), news: news() },
+        Happening::Base { base: base() },
         Happening::Budget { budget: budget() },
     ];
     for happening in happenings {
@@ -343,6 +373,8 @@ fn an_entry_of_each_kind_carries_its_subject() {
             Kind::Template => "template",
             Kind::Repo => "repo",
             Kind::Push => "push",
+            Kind::Pull => "pull",
+            Kind::Base => "base",
             Kind::Budget => "budget",
         };
         assert_eq!(word, happening.kind().word());

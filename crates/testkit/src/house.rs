@@ -33,6 +33,9 @@ pub struct Setup {
     /// Requests per second and at once that one key may make.
     pub rate: Option<(u32, u32)>,
     /// How many steps are taken at once.
+    /// How work is given out.
+    pub work: carrel_control::Workload,
+    /// How many steps are taken at once.
     pub steps_at_once: usize,
     /// How many bytes of an exec's output are kept.
     pub transcript_cap: u64,
@@ -67,6 +70,7 @@ impl Default for Setup {
             retention: Retention::default(),
             create_takes: Duration::ZERO,
             rate: None,
+            work: carrel_control::Workload::default(),
             steps_at_once: 16,
             transcript_cap: Settings::TRANSCRIPT_CAP,
             shared: None,
@@ -140,10 +144,10 @@ impl House {
             defaults: usual,
             patience: setup.patience,
             retention: setup.retention,
+            work: setup.work,
             steps_at_once: setup.steps_at_once,
             transcript_cap: setup.transcript_cap,
             library: folder.path().join("library"),
-            github_token: None,
             scratch: folder.path().join("scratch"),
             keychain: setup.keychain,
             models: setup.models,

@@ -1,5 +1,6 @@
 //! `/api/v1`: one file per noun, one function per verb.
 
+mod agents;
 mod audit;
 mod events;
 mod execs;
@@ -8,10 +9,13 @@ mod keys;
 mod logs;
 mod ports;
 mod providers;
+mod pulls;
 mod repos;
 mod sandboxes;
 mod secrets;
+mod sessions;
 mod sign_in;
+mod tasks;
 mod templates;
 mod terminal;
 mod usage;
@@ -30,6 +34,10 @@ pub(crate) fn routes() -> OpenApiRouter<Doors> {
         .merge(logs::routes())
         .merge(templates::routes())
         .merge(repos::routes())
+        .merge(agents::routes())
+        .merge(sessions::routes())
+        .merge(tasks::routes())
+        .merge(pulls::routes())
         .merge(events::routes())
         .merge(providers::routes())
         .merge(keys::routes())

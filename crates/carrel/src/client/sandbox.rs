@@ -175,7 +175,7 @@ pub(crate) struct Create {
 }
 
 /// Understands a word as the API does.
-fn word<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
+pub(super) fn word<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_json::from_value(serde_json::Value::String(text.to_owned())).map_err(|error| error.to_string())
 }
 
@@ -346,6 +346,7 @@ impl Create {
             agent_id: self.agent.clone(),
             task_id: self.task,
             repo: self.repo.clone(),
+            checkout: None,
             env: (!env.is_empty()).then_some(env),
             metadata: (!metadata.is_empty()).then(|| Metadata::try_from(metadata).map_err(usage)).transpose()?,
             timeout_s: self.timeout,

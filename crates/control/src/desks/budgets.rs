@@ -47,8 +47,9 @@ pub(crate) async fn purses(house: &Arc<House>, task: Option<TaskId>) -> Result<V
 }
 
 /// What a task may cost: what it says itself, else what is usual.
-async fn budget_of(house: &Arc<House>, _task: TaskId) -> Result<Option<Dollars>, Error> {
-    Ok(house.settings.models.task_budget)
+async fn budget_of(house: &Arc<House>, task: TaskId) -> Result<Option<Dollars>, Error> {
+    let own = house.store.tasks().find(task).await?.and_then(|task| task.budget_micros).map(Dollars::from_micros);
+    Ok(own.or(house.settings.models.task_budget))
 }
 
 /// Lets a request pass while something is left in every purse.

@@ -10,11 +10,11 @@ use utoipa::ToSchema;
 
 use super::FieldProblem;
 use crate::{
-    AgentId, ProviderName, RepoName, Role, SandboxId, TaskId, TemplateName,
+    AgentId, Branch, ProviderName, RepoName, Role, SandboxId, TaskId, TemplateName,
     number::{Cpus, Whole},
     sandbox::{
-        AtEnd, Depth, DiskMb, EnvName, EnvValue, HostRule, Isolation, Lifetime, Limits, MOST_ALLOWED, MOST_ENV,
-        Manners, MemoryMb, Metadata, Network, NetworkMode, Pids, PortAccess, Spec,
+        AtEnd, Depth, DiskMb, EnvName, EnvValue, HostRule, Isolation, Lifetime, Limits, MOST_ENV, Manners, MemoryMb,
+        Metadata, Network, NetworkMode, Pids, PortAccess, Spec,
     },
 };
 
@@ -40,6 +40,9 @@ pub struct NewSandbox {
     /// The repository that it works on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repo: Option<RepoName>,
+    /// Checks the repository out at `/workspace`.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "an_object")]
+    pub checkout: Option<NewCheckout>,
     /// Environment of everything that runs inside: at most 256 variables.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<BTreeMap<String, String>>)]
@@ -106,6 +109,18 @@ pub struct NewNetwork {
     /// With mode `open`: gives it a network interface of its own, for programs that speak more than TCP or know no proxy.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interface: bool,
+}
+
+/// The working tree that a sandbox begins with.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewCheckout {
+    /// Where it begins, and what the work is for; the default branch of the repository when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<Branch>,
+    /// What is checked out; the branch of the task when left out, or the base where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<Branch>,
 }
 
 /// Starts a lifetime anew.
@@ -246,21 +261,15 @@ impl NewSandbox {
     /// The whole spec, with defaults; `isolation` is what the chosen provider gives when the request is silent.
     pub fn into_spec(self, defaults: &Defaults, isolation: Isolation) -> Result<Spec, Vec<Field>> {
         let mut wrong = Vec::new();
-        let mut complain = |field: &str, detail: String| wrong.push(Field { field: field.into(), detail });
         let env = self.env.unwrap_or_default();
         if env.len() > MOST_ENV {
-            complain("env", format!("at most {MOST_ENV} variables; there are {}", env.len()));
+            let detail = format!("at most {MOST_ENV} variables; there are {}", env.len());
+            wrong.push(Field { field: "env".into(), detail });
         }
-        let network = self.network.unwrap_or_default();
-        if network.mode != NetworkMode::Allow && !network.allow.is_empty() {
-            complain("network.allow", "a list of hosts goes with the mode `allow` only".into());
-        }
-        if network.interface && network.mode != NetworkMode::Open {
-            complain("network.interface", "an interface of its own goes with the mode `open` only".into());
-        }
-        if network.allow.len() > MOST_ALLOWED {
-            complain("network.allow", format!("at most {MOST_ALLOWED} hosts; there are {}", network.allow.len()));
-        }
+        let network = self.network.unwrap_or_default().policy().unwrap_or_else(|fields| {
+            wrong.extend(fields);
+            Network::default()
+        });
         if !wrong.is_empty() {
             return Err(wrong);
         }
@@ -272,6 +281,7 @@ impl NewSandbox {
             agent_id: self.agent_id,
             task_id: self.task_id,
             repo: self.repo,
+            checkout: None,
             env,
             metadata: self.metadata.unwrap_or_default(),
             lifetime: self.timeout_s.unwrap_or(defaults.lifetime),
@@ -282,7 +292,7 @@ impl NewSandbox {
                 disk_mb: limits.disk_mb.unwrap_or(defaults.limits.disk_mb),
                 pids: limits.pids.unwrap_or(defaults.limits.pids),
             },
-            network: Network { mode: network.mode, allow: network.allow, interface: network.interface },
+            network,
             ports: self.ports.unwrap_or_default(),
         })
     }

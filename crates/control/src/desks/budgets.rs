@@ -104,7 +104,7 @@ impl Purse {
         match self.of {
             Whose::Task(task) => format!(
                 "task {task} has spent {spent} of its budget of {budget} on models; \
-                 `carrel task set {task} --budget-usd AMOUNT` raises it"
+                 `carrel task set {task} --budget USD` raises it"
             ),
             Whose::Day(since) => format!(
                 "the house has spent {spent} of its budget of {budget} on models for {}; \

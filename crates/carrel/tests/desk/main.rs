@@ -3,5 +3,6 @@
 
 mod checkout;
 mod hatch;
+mod mcp;
 mod models;
 mod yard;

@@ -242,6 +242,6 @@ async fn create(house: &Arc<House>, grant: &Grant, id: &SandboxId, wish: Wish<'_
 
 /// Agents sign with their own name, at an address that is nobody's.
 fn author(agent: &Agent) -> Result<Author, Error> {
-    let email = format!("{}@agents.carrel.invalid", agent.name);
+    let email = format!("{}@carrel.localhost", agent.name);
     Author::new(agent.name.as_str(), &email).map_err(|error| Error::field("agent", error.to_string()))
 }

@@ -488,6 +488,8 @@ impl Hand<'_> {
                     task.go_to(TaskPhase::Merged);
                 })
                 .await?;
+                // The repository's own row shows where its branch is now.
+                let _ = repos::bring_up_to_date(self.house, &task.repo).await;
                 Ok(())
             }
             Err(MergeRefused::Conflicts { paths, .. }) => self.conflicts(&paths).await,

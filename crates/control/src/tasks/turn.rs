@@ -393,8 +393,12 @@ async fn end(house: &Arc<House>, id: &SessionId, commit: Option<CommitId>) -> Re
     let files = match (&session.repo, &commit) {
         (Some(repo), Some(commit)) => {
             let mirror = house.library.mirror(repo).await?;
-            let before = match &session.saved {
-                Some(saved) => Some(saved.clone()),
+            let began = match session.task_id {
+                Some(task) => house.store.tasks().find(task).await?.and_then(|task| task.base_commit),
+                None => None,
+            };
+            let before = match session.saved.clone().or(began) {
+                Some(before) => Some(before),
                 None => mirror.parent_of(commit).await?,
             };
             match before {

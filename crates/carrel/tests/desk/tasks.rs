@@ -105,12 +105,15 @@ async fn a_sentence_becomes_a_merged_pull() {
     let merged = yard.act(&task, "merge", "merged").await;
     assert_eq!(merged["pull"]["phase"], "merged");
     assert_eq!(yard.show("hello", "main:wishes.txt").await, "Write down a wish");
+    let subject = git(Some(&yard.mirror("hello")), &["log", "-1", "--format=%s", "main"]).await;
+    assert_eq!(subject, "feat: write down a wish (#1)");
+    // The desk ends with its task, and the branch and the saves went with the merge.
+    while !yard.look("/api/v1/tasks/1").await["sandbox_id"].is_null() {}
     let refs = git(Some(&yard.mirror("hello")), &["for-each-ref", "--format=%(refname)"]).await;
-    assert!(!refs.contains("task-1"), "the branch went with the merge: {refs}");
-    // The desk ends with its task.
+    assert_eq!(refs, "refs/heads/main");
     let desk = task["sandbox_id"].as_str().unwrap();
     let gone = yard.look(&format!("/api/v1/sandboxes/{desk}")).await;
-    assert_ne!(gone["want"], "ready", "{gone}");
+    assert_eq!(gone["want"], "gone", "{gone}");
     yard.close().await;
 }
 
@@ -120,10 +123,9 @@ async fn what_an_agent_leaves_uncommitted_is_committed_for_it() {
     yard.repo("hello").await;
     yard.agent("sloppy", "echo new >new.txt; echo ignored >x.log; echo Done.").await;
     let task = yard.task("hello", "sloppy", "Add a file", "in_review").await;
-    let told =
-        git(Some(&yard.mirror("hello")), &["log", "-1", "--format=%an|%s|%(trailers:key=Carrel-Task)", "task-1"]);
-    let told = told.await;
-    assert!(told.starts_with("sloppy|") && told.contains("Add a file"), "{told}");
+    let shape = "--format=%an|%s|%(trailers:key=Carrel-Task)";
+    let told = git(Some(&yard.mirror("hello")), &["log", "-1", shape, "task-1"]).await;
+    assert!(told.starts_with("sloppy|") && told.contains("add a file"), "{told}");
     assert!(told.to_lowercase().contains("carrel-task: 1"), "{told}");
     assert_eq!(yard.show("hello", "task-1:new.txt").await, "new");
     let files = git(Some(&yard.mirror("hello")), &["ls-tree", "-r", "--name-only", "task-1"]).await;
@@ -366,4 +368,14 @@ impl Yard {
         edit(&mut setup.work);
         Yard { house: House::build(&TestDatabase::sqlite(), setup).await }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_agent_leaves_running_holds_up_nobody() {
+    let yard = Yard::open().await;
+    yard.hosted("hello", json!({})).await;
+    yard.agent("server", &format!("(while :; do echo still; sleep 1; done) & {COMMITS}; echo Done.")).await;
+    let task = yard.task("hello", "server", "Start a server", "in_review").await;
+    assert!(yard.said(&task, "message", "agent").await.iter().any(|said| said.contains("Done.")));
+    yard.close().await;
 }

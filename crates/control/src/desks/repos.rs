@@ -144,6 +144,11 @@ impl ReposDesk<'_> {
     /// Removes one, with its mirror.
     pub async fn remove(&self, grant: &Grant, name: &RepoName) -> Result<(), Error> {
         self.house.admit(grant, Action::RepoRemove, Subject::Repo(name)).await?;
+        let live: Vec<_> = self.house.store.tasks().live(name).await?.iter().map(|task| task.id.to_string()).collect();
+        if !live.is_empty() {
+            let why = format!("tasks are under way in `{name}`: {}; close them first", live.join(", "));
+            return Err(Error::Conflict { why });
+        }
         let (by, owned) = (grant.clone(), name.clone());
         let removed = self.house.store.change(move |tx| {
             Box::pin(async move {

@@ -3,4 +3,5 @@
 
 mod checkout;
 mod hatch;
+mod work;
 mod yard;

@@ -12,7 +12,9 @@ use carrel_sandbox::Reach;
 use carrel_store::{Filter, Leased, News, Tx};
 
 use super::see_request;
-use crate::{Error, Idempotency, Paging, house::House, registry::Post, secret::new_sandbox_id, work::furnish::plan_checkout};
+use crate::{
+    Error, Idempotency, Paging, house::House, registry::Post, secret::new_sandbox_id, work::furnish::plan_checkout,
+};
 
 /// Creates, shows and changes sandboxes.
 pub struct SandboxesDesk<'h> {
@@ -79,7 +81,8 @@ impl SandboxesDesk<'_> {
             let repo = spec.repo.clone().ok_or_else(|| Error::field("checkout", "a checkout needs a `repo`"))?;
             self.house.admit(grant, Action::RepoRead, Subject::Repo(&repo)).await?;
             let who = spec.agent_id.as_ref().map_or("carrel", |agent| agent.as_str());
-            let author = Author::new(who, &format!("{who}@carrel.localhost")).map_err(|bad| Error::field("agent_id", bad.rule))?;
+            let author = Author::new(who, &format!("{who}@carrel.localhost"))
+                .map_err(|bad| Error::field("agent_id", bad.rule))?;
             let planned = plan_checkout(self.house, &repo, spec.task_id, base, branch, author).await?;
             spec.checkout = Some(planned);
         }

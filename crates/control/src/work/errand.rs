@@ -74,7 +74,8 @@ impl Errand {
         };
         let mut events = envd.start(&start).await?;
         let (mut out, mut err, mut code) = (Vec::new(), Vec::new(), None);
-        let hear = |said: &mut Vec<u8>, bytes: &[u8]| said.extend(bytes.iter().take(LONGEST.saturating_sub(said.len())));
+        let hear =
+            |said: &mut Vec<u8>, bytes: &[u8]| said.extend(bytes.iter().take(LONGEST.saturating_sub(said.len())));
         while let Some(event) = events.next().await {
             match event? {
                 Event::Stdout(bytes) | Event::Terminal(bytes) => hear(&mut out, &bytes),
@@ -115,7 +116,8 @@ impl Told {
 
     /// What the gateway said to it.
     fn refusal(&self) -> Option<String> {
-        let lines: Vec<&str> = self.err.lines().filter_map(|line| line.strip_prefix("remote:")).map(str::trim).collect();
+        let lines: Vec<&str> =
+            self.err.lines().filter_map(|line| line.strip_prefix("remote:")).map(str::trim).collect();
         let said = lines.join(" ");
         (!said.trim().is_empty()).then(|| said.trim().to_owned())
     }

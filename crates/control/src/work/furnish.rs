@@ -30,7 +30,8 @@ pub(crate) async fn plan_checkout(
     author: Author,
 ) -> Result<Checkout, Error> {
     let repo = find(house, name).await?;
-    let empty = || Error::Conflict { why: format!("repo `{name}` has no commit yet, so there is nothing to check out") };
+    let empty =
+        || Error::Conflict { why: format!("repo `{name}` has no commit yet, so there is nothing to check out") };
     let base = base.or_else(|| repo.default_branch.clone()).ok_or_else(empty)?;
     let format = repo.rules.branch_format.clone().unwrap_or_default();
     let branch = branch.or_else(|| task.map(|task| format.of(task))).unwrap_or_else(|| base.clone());
@@ -43,13 +44,19 @@ pub(crate) async fn plan_checkout(
 }
 
 /// Makes a sandbox at its provider, with its checkout if it is to have one.
-pub(crate) async fn create(house: &Arc<House>, provider: &dyn Provider, sandbox: &Sandbox) -> Result<(), ProviderError> {
+pub(crate) async fn create(
+    house: &Arc<House>,
+    provider: &dyn Provider,
+    sandbox: &Sandbox,
+) -> Result<(), ProviderError> {
     let (id, spec) = (&sandbox.id, &sandbox.spec);
     let Some((checkout, repo)) = spec.checkout.as_ref().zip(spec.repo.as_ref()) else {
         return provider.create(id, spec).await;
     };
     match provider.furnishing() {
         Some(furnishing) => {
+            // Until its record says where it stands, nothing is carried out.
+            let _standing = house.library.standing.read().await;
             let furniture = furniture(house, repo, spec.task_id, checkout).await.map_err(understand)?;
             furnishing.create_furnished(id, spec, &furniture).await
         }

@@ -89,11 +89,8 @@ async fn work_with_a_secret_or_a_huge_file_is_saved_and_still_not_let_into_a_bra
     sandbox.commit("feat: configure");
     sandbox.write("later.txt", "later\n");
     std::fs::File::create(sandbox.folder.join("huge.bin")).unwrap().set_len(60 << 20).unwrap();
-    let saved = sh(
-        &sandbox,
-        SAVE,
-        &[sandbox.folder.to_str().unwrap(), "refs/carrel/wip/8", &door.url("task-8"), "", "51200"],
-    );
+    let saved =
+        sh(&sandbox, SAVE, &[sandbox.folder.to_str().unwrap(), "refs/carrel/wip/8", &door.url("task-8"), "", "51200"]);
     assert_eq!(tree_in(&sandbox, &mirror, &saved), "README.md\nlater.txt\nprod.env");
     let said = sandbox.refused(&["push", "origin", "task-8"]);
     assert!(said.contains("(it holds a secret)"), "what was saved was not looked through: {said}");

@@ -12,7 +12,8 @@ mod template;
 mod view;
 
 pub use ask::{
-    Defaults, Field, NewCheckout, NewFork, NewKey, NewLimits, NewNetwork, NewPause, NewSandbox, NewSnapshot, NewTimeout, SignIn,
+    Defaults, Field, NewCheckout, NewFork, NewKey, NewLimits, NewNetwork, NewPause, NewSandbox, NewSnapshot,
+    NewTimeout, SignIn,
 };
 pub use entry::{Cursor, Drain, Entry, Happening, Kind, Reset};
 pub use exec::{

@@ -14,7 +14,7 @@ pub struct LayerId(String);
 
 impl LayerId {
     /// The rule that every name of this kind follows.
-    pub const RULE: &'static str = 
+    pub const RULE: &'static str =
         "a layer id is `sha256-` and 64 hexadecimal digits, `snap-` and 32, or `tree-`, 40 and perhaps a user";
 
     /// The name of a layer that nobody has read, from random bytes.
@@ -121,7 +121,9 @@ mod tests {
 
         let upper = digest.as_str().to_uppercase();
         let long = format!("{digest}0");
-        for text in ["", "sha256-", "sha256-../../etc", "snap-..", "../x", "sha256", "tree-", "tree-../..", &upper, &long] {
+        for text in
+            ["", "sha256-", "sha256-../../etc", "snap-..", "../x", "sha256", "tree-", "tree-../..", &upper, &long]
+        {
             assert!(text.parse::<LayerId>().is_err(), "{text}");
         }
         let hidden = format!("\"sha256-{}\"", "/".repeat(64));

@@ -23,11 +23,11 @@ mod shelves;
 mod tree;
 mod unpack;
 
+pub use account::USER_ID;
 pub use debian::{DEBIAN_PACKAGES, make_debian};
 pub use error::TemplateError;
 pub use host::make_host;
 pub use image::{import_archive, pull_image};
-pub use account::USER_ID;
 pub use layer::LayerId;
 pub use shelves::{Draft, Shelves};
 pub use unpack::{Limits, Unpacked, unpack};

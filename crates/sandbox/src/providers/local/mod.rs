@@ -42,8 +42,8 @@ use self::{
 };
 use super::common::{aside, finish};
 use crate::{
-    Endpoint, Fitness, Forking, Furnishing, Pausing, Provider, ProviderError, Reach, Sighting, Templating, egress::Hatch,
-    template::Template,
+    Endpoint, Fitness, Forking, Furnishing, Pausing, Provider, ProviderError, Reach, Sighting, Templating,
+    egress::Hatch, template::Template,
 };
 
 /// The template that is always there.

@@ -61,6 +61,23 @@ export class Visitor {
     return outcome
   }
 
+  /** Waits until nothing is asked for, nothing stands in for something else, and nothing moves that will stop moving. */
+  async settle(): Promise<void> {
+    await this.page.waitForFunction(
+      () =>
+        document.fonts.status === 'loaded' &&
+        document.querySelectorAll(
+          '[role="status"][aria-label="Loading"], main [aria-hidden].animate-breathe.bg-well',
+        ).length === 0,
+    )
+    await this.page.evaluate(
+      () =>
+        new Promise((done) =>
+          requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 250))),
+        ),
+    )
+  }
+
   /** What a strict reader of accessibility rules finds serious. Animations must have ended for colours to be true. */
   async barriers(): Promise<string[]> {
     await this.page.evaluate(() =>

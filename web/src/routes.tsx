@@ -4,30 +4,27 @@ import {
   createRootRouteWithContext,
   createRoute,
   createRouter,
+  lazyRouteComponent,
   Outlet,
   redirect,
 } from '@tanstack/react-router'
 import { Refusal } from './api/problem'
 import { me } from './api/queries'
-import { AuditPage } from './audit/AuditPage'
+import { BoardPage } from './board/BoardPage'
+import { type Filter, readFilter } from './board/filter'
 import { Frame } from './frame/Frame'
 import { AdminsOnly, Broken, NotFound, Waiting } from './frame/Strangers'
-import { KeysPage } from './key/KeysPage'
 import { GROUPS, type Group } from './sandbox/phases'
-import { SandboxesPage } from './sandbox/SandboxesPage'
-import { SandboxPage } from './sandbox/SandboxPage'
+import { SettingsFrame } from './settings/SettingsFrame'
 import { safeWish } from './sign-in/code'
 import { SignInPage } from './sign-in/SignInPage'
+import { TABS, type Tab } from './task/tabs'
+
+const KeysPage = lazyRouteComponent(() => import('./key/KeysPage'), 'KeysPage')
+const AuditPage = lazyRouteComponent(() => import('./audit/AuditPage'), 'AuditPage')
+const SecretsPage = lazyRouteComponent(() => import('./settings/SecretsPage'), 'SecretsPage')
 
 const root = createRootRouteWithContext<{ cache: QueryClient }>()({ component: Outlet })
-
-const home = createRoute({
-  getParentRoute: () => root,
-  path: '/',
-  beforeLoad: () => {
-    throw redirect({ to: '/sandboxes', replace: true })
-  },
-})
 
 const signIn = createRoute({
   getParentRoute: () => root,
@@ -51,6 +48,87 @@ const frame = createRoute({
   component: Frame,
 })
 
+const board = createRoute({
+  getParentRoute: () => frame,
+  path: '/',
+  staticData: { isWide: true },
+  validateSearch: (search): Filter => readFilter(search),
+  component: BoardPage,
+})
+
+const task = createRoute({
+  getParentRoute: () => frame,
+  path: 'tasks/$id',
+  staticData: { isWide: true },
+  validateSearch: (search): { tab?: Tab; since?: number } =>
+    given({
+      tab: TABS.find((tab) => tab === search.tab),
+      since: typeof search.since === 'number' && Number.isInteger(search.since) ? search.since : undefined,
+    }),
+  component: lazyRouteComponent(() => import('./task/TaskPage')),
+})
+
+const sessions = createRoute({
+  getParentRoute: () => frame,
+  path: 'sessions',
+  component: lazyRouteComponent(() => import('./session/SessionsPage'), 'SessionsPage'),
+})
+
+const session = createRoute({
+  getParentRoute: () => frame,
+  path: 'sessions/$id',
+  staticData: { isWide: true },
+  component: lazyRouteComponent(() => import('./session/SessionPage')),
+})
+
+const repos = createRoute({
+  getParentRoute: () => frame,
+  path: 'repos',
+  validateSearch: (search): { add?: true } =>
+    given({ add: search.add === true ? (true as const) : undefined }),
+  component: lazyRouteComponent(() => import('./repo/ReposPage'), 'ReposPage'),
+})
+
+const repo = createRoute({
+  getParentRoute: () => frame,
+  path: 'repos/$name',
+  component: lazyRouteComponent(() => import('./repo/RepoPage'), 'RepoPage'),
+})
+
+const agents = createRoute({
+  getParentRoute: () => frame,
+  path: 'agents',
+  component: lazyRouteComponent(() => import('./agent/AgentsPage'), 'AgentsPage'),
+})
+
+const templates = createRoute({
+  getParentRoute: () => frame,
+  path: 'templates',
+  component: lazyRouteComponent(() => import('./template/TemplatesPage'), 'TemplatesPage'),
+})
+
+const dashboard = createRoute({
+  getParentRoute: () => frame,
+  path: 'dashboard',
+  component: lazyRouteComponent(() => import('./dashboard/DashboardPage')),
+})
+
+const settings = createRoute({
+  getParentRoute: () => frame,
+  path: 'settings',
+  component: lazyRouteComponent(() => import('./settings/SettingsPage'), 'SettingsPage'),
+})
+
+const secrets = createRoute({
+  getParentRoute: () => frame,
+  path: 'secrets',
+  component: () => (
+    <AdminsOnly>
+      <SecretsPage />
+    </AdminsOnly>
+  ),
+})
+
 const sandboxes = createRoute({
   getParentRoute: () => frame,
   path: 'sandboxes',
@@ -60,17 +138,23 @@ const sandboxes = createRoute({
       text: search.text === undefined || search.text === '' ? undefined : String(search.text),
       gone: search.gone === true ? true : undefined,
     }),
-  component: SandboxesPage,
+  component: lazyRouteComponent(() => import('./sandbox/SandboxesPage'), 'SandboxesPage'),
 })
 
-const sandbox = createRoute({ getParentRoute: () => frame, path: 'sandboxes/$id', component: SandboxPage })
+const sandbox = createRoute({
+  getParentRoute: () => frame,
+  path: 'sandboxes/$id',
+  component: lazyRouteComponent(() => import('./sandbox/SandboxPage'), 'SandboxPage'),
+})
 
 const keys = createRoute({
   getParentRoute: () => frame,
   path: 'keys',
   component: () => (
     <AdminsOnly>
-      <KeysPage />
+      <SettingsFrame>
+        <KeysPage />
+      </SettingsFrame>
     </AdminsOnly>
   ),
 })
@@ -85,14 +169,35 @@ const audit = createRoute({
     }),
   component: () => (
     <AdminsOnly>
-      <AuditPage />
+      <SettingsFrame>
+        <AuditPage />
+      </SettingsFrame>
     </AdminsOnly>
   ),
 })
 
 export function makeRouter(cache: QueryClient) {
   return createRouter({
-    routeTree: root.addChildren([home, signIn, frame.addChildren([sandboxes, sandbox, keys, audit])]),
+    routeTree: root.addChildren([
+      signIn,
+      frame.addChildren([
+        board,
+        task,
+        sessions,
+        session,
+        repos,
+        repo,
+        agents,
+        templates,
+        sandboxes,
+        sandbox,
+        dashboard,
+        settings,
+        keys,
+        secrets,
+        audit,
+      ]),
+    ]),
     basepath: '/app',
     context: { cache },
     scrollRestoration: true,
@@ -105,7 +210,7 @@ export function makeRouter(cache: QueryClient) {
 /** Where to go after signing in, when that is not where everyone goes. */
 export function wish(href: string): { to?: string } {
   const to = safeWish(href)
-  return to && to !== '/sandboxes' && to !== '/' ? { to } : {}
+  return to && to !== '/' ? { to } : {}
 }
 
 /** Leaves out what is not there, so that addresses stay short. */

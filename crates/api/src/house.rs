@@ -22,7 +22,7 @@ use utoipa_swagger_ui::SwaggerUi;
 use crate::{
     board,
     door::{self, Limiter, Problem},
-    e2b, git, health, v1,
+    e2b, git, health, hooks, llm, v1,
 };
 
 /// How the doors behave.
@@ -56,12 +56,15 @@ pub(crate) struct Doors {
     pub(crate) e2b: Arc<e2b::Memory>,
     /// How many follow the events.
     pub(crate) readers: Arc<AtomicU32>,
+    /// The lines to providers of models.
+    pub(crate) models: Arc<llm::Lines>,
 }
 
 impl Doors {
     pub(crate) fn new(control: Control, options: Options) -> Doors {
         let limiter = Arc::new(Limiter::new(&options));
-        Doors { control, options: Arc::new(options), limiter, e2b: Arc::default(), readers: Arc::default() }
+        let (e2b, readers, models) = (Arc::default(), Arc::default(), Arc::default());
+        Doors { control, options: Arc::new(options), limiter, e2b, readers, models }
     }
 }
 
@@ -115,6 +118,8 @@ pub fn router(control: Control, options: Options) -> Router {
         .merge(api)
         .merge(e2b::routes())
         .merge(git::routes())
+        .merge(llm::routes())
+        .merge(hooks::routes())
         .merge(pages)
         .fallback(door::unknown_route)
         .method_not_allowed_fallback(door::wrong_method)

@@ -11,7 +11,9 @@ mod entrance;
 mod git;
 mod hatch;
 mod health;
+mod hooks;
 mod house;
+mod llm;
 mod v1;
 
 pub use attend::attend;

@@ -10,7 +10,7 @@ use crate::{
     data::DataDir,
     doctor,
     failure::Failure,
-    say, serve, tls,
+    run, say, serve, tls,
 };
 
 /// A private desk for every coding agent.
@@ -44,6 +44,8 @@ pub(crate) struct Common {
 enum Verb {
     /// Start the server
     Serve(ServeArgs),
+    /// The whole journey in one command: sandbox, branch, agent, commits, pull request; no server needed
+    Run(Box<run::RunArgs>),
     /// Say what this host offers, what is missing and how to get it
     Doctor(FileArgs),
     /// Print the configuration as it was understood, and where each value came from
@@ -57,6 +59,18 @@ enum Verb {
     /// Repositories to work on
     #[command(subcommand)]
     Repo(client::repo::Verb),
+    /// Tasks: cards that an agent carries to a merged pull request
+    #[command(subcommand)]
+    Task(client::task::Verb),
+    /// Sessions: conversations with an agent at its own desk
+    #[command(subcommand)]
+    Session(client::session::Verb),
+    /// Agents: named ways to run a coding agent
+    #[command(subcommand)]
+    Agent(client::agent::Verb),
+    /// Pull requests
+    #[command(subcommand)]
+    Pull(client::pull::Verb),
     /// Keys
     #[command(subcommand)]
     Key(client::key::Verb),
@@ -87,7 +101,7 @@ enum Verb {
     Openapi,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct ServeArgs {
     /// The address to listen on [default: 127.0.0.1:7070]
     #[arg(long, value_name = "ADDRESS")]
@@ -140,12 +154,17 @@ impl Cli {
         let data = || DataDir::find(common.data.clone());
         let client = || Client::new(&common);
         match self.verb {
-            Verb::Serve(args) => serve::serve(data()?, args).await,
+            Verb::Serve(args) => serve::serve(data()?, args, None).await,
+            Verb::Run(args) => run::run(data()?, common.clone(), *args).await,
             Verb::Doctor(args) => doctor::doctor(&data()?, &args, &common).await,
             Verb::Config(args) => show_config(&data()?, &args, common.json),
             Verb::Sandbox(verb) => verb.run(&client()?).await,
             Verb::Template(verb) => verb.run(&client()?).await,
             Verb::Repo(verb) => verb.run(&client()?).await,
+            Verb::Task(verb) => verb.run(&client()?).await,
+            Verb::Session(verb) => verb.run(&client()?).await,
+            Verb::Agent(verb) => verb.run(&client()?).await,
+            Verb::Pull(verb) => verb.run(&client()?).await,
             Verb::Key(verb) => verb.run(&client()?, &data()?).await,
             Verb::Tls(verb) => verb.run(&data()?, common.json),
             Verb::Secret(verb) => verb.run(&client()?).await,

@@ -2,13 +2,14 @@
 
 use std::{collections::BTreeMap, num::NonZeroU32, path::Path, time::Duration};
 
-use carrel_control::{Patience, Retention};
+use carrel_control::{self as control, Patience, Retention};
 use carrel_model::{
-    ProviderName, TemplateName,
+    AgentId, ProviderName, TemplateName,
     breaker::Rules,
     number::{Cpus, Whole},
     public::Defaults,
     sandbox,
+    usage::Dollars,
 };
 use carrel_sandbox::providers::e2b;
 use jiff::SignedDuration;
@@ -38,11 +39,15 @@ pub(crate) struct Config {
     pub(crate) keepers: Keepers,
     pub(crate) retention: Remember,
     pub(crate) limits: Limits,
+    pub(crate) work: Work,
     pub(crate) local: Local,
     pub(crate) oci: Oci,
     pub(crate) e2b: E2b,
     pub(crate) fake: Fake,
     pub(crate) log: Log,
+    pub(crate) models: crate::models::Addresses,
+    pub(crate) prices: crate::models::OwnPrices,
+    pub(crate) budgets: Budgets,
 }
 
 macro_rules! section {
@@ -134,6 +139,23 @@ section!(
     }
 );
 section!(
+    /// How tasks are given out.
+    Work {
+        /// Who works when nobody says.
+        agent: AgentId = "demo".parse().expect("a good name"),
+        /// How many tasks are worked on at the same time.
+        at_once: Whole<1, 10_000> = whole(16),
+        /// How many of them in one repository.
+        per_repo: Whole<1, 10_000> = whole(16),
+        /// How long nothing may happen at a desk before it is paused; never when zero.
+        idle_s: Whole<0, 2_592_000> = whole(300),
+        /// How often the work of a turn in flight is saved.
+        save_s: Whole<1, 86_400> = whole(30),
+        /// After how many failures in a row a person is asked.
+        tries: Whole<1, 1000> = whole(5),
+    }
+);
+section!(
     /// Sandboxes on this machine's own kernel.
     Local {
         /// How many slots wait for each template and size that is in use; none when zero.
@@ -185,6 +207,16 @@ section!(
         level: String = "info".into(),
         /// `text` or `json`.
         format: String = "text".into(),
+    }
+);
+
+section!(
+    /// What models may cost. Nothing is stopped when zero.
+    Budgets {
+        /// A task that says nothing itself.
+        task_usd: Dollars = Dollars::ZERO,
+        /// Everything together in one day, in UTC.
+        day_usd: Dollars = Dollars::ZERO,
     }
 );
 
@@ -336,6 +368,18 @@ impl Config {
                 failures: keepers.breaker_failures.get() as u32,
                 rest: SignedDuration::from_secs(keepers.breaker_rest_s.get() as i64),
             },
+        }
+    }
+
+    pub(crate) fn work(&self) -> control::Workload {
+        let work = &self.work;
+        control::Workload {
+            agent: work.agent.clone(),
+            at_once: work.at_once.get() as usize,
+            per_repo: work.per_repo.get() as usize,
+            idle: sandbox::Lifetime::new(work.idle_s.get()),
+            save_every: Duration::from_secs(work.save_s.get()),
+            tries: work.tries.get() as u32,
         }
     }
 

@@ -8,6 +8,8 @@ mod data;
 mod doctor;
 mod e2b;
 mod failure;
+mod models;
+mod run;
 mod say;
 mod serve;
 mod tls;

@@ -4,22 +4,29 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use carrel_forge::{AppKey, ForgeError, Key, Keyring, hooks::Dialect};
-use carrel_model::{RepoName, SecretName};
+use carrel_git::{Credential, Upstream};
+use carrel_model::{RepoName, RepoSource, SecretName, git::Locator, repo::Repo};
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::{Control, Error, house::House};
+use crate::{
+    Control, Error,
+    forges::{Place, git_token},
+    house::House,
+};
 
 /// The key of one repository at its forge.
 pub struct ForgeKeys {
     house: Arc<House>,
     repo: Option<RepoName>,
     dialect: Dialect,
+    /// Whether the house's own count where the repository has none.
+    wide: bool,
 }
 
 impl Control {
     /// The keys that a repository shows to its forge: its own, else the house's.
     pub fn forge_keys(&self, repo: Option<RepoName>, dialect: Dialect) -> ForgeKeys {
-        ForgeKeys { house: Arc::clone(&self.house), repo, dialect }
+        ForgeKeys::new(&self.house, repo, dialect, true)
     }
 
     /// What a repository and its forge sign webhooks with.
@@ -29,8 +36,24 @@ impl Control {
 }
 
 impl ForgeKeys {
+    pub(crate) fn new(house: &Arc<House>, repo: Option<RepoName>, dialect: Dialect, wide: bool) -> ForgeKeys {
+        ForgeKeys { house: Arc::clone(house), repo, dialect, wide }
+    }
+
+    /// Whether there is any.
+    pub(crate) async fn is_there(&self) -> Result<bool, Error> {
+        match self.key().await {
+            Ok(_) => Ok(true),
+            Err(ForgeError::Denied { .. }) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     async fn reveal(&self, secret: &str) -> Result<Option<SecretString>, ForgeError> {
-        let found = self.house.reveal(self.repo.as_ref(), &name(secret)).await;
+        let found = match &self.repo {
+            Some(repo) if !self.wide => self.house.reveal_own(repo, &name(secret)).await,
+            repo => self.house.reveal(repo.as_ref(), &name(secret)).await,
+        };
         found.map_err(|error| ForgeError::Unavailable { why: error.to_string() })
     }
 
@@ -58,6 +81,40 @@ impl Keyring for ForgeKeys {
                 match self.reveal("github-token").await? {
                     Some(token) => Ok(Key::Token(token)),
                     None => Err(self.lacks("set one with `carrel secret set github-token`")),
+                }
+            }
+        }
+    }
+}
+
+impl House {
+    /// What the mirror of a repository follows, with what opens it as it is now.
+    pub(crate) async fn upstream_of(self: &Arc<Self>, repo: &Repo) -> Result<Upstream, Error> {
+        let Some(source) = &repo.source else {
+            return Err(Error::Conflict { why: format!("the repo `{}` lives here and follows nobody", repo.name) });
+        };
+        let format = repo.rules.branch_format.clone().unwrap_or_default();
+        Ok(Upstream { format, ..Upstream::new(source.clone(), self.credential(repo, source).await?) })
+    }
+
+    /// What opens a source. A token is shown to the host alone that it is for.
+    async fn credential(self: &Arc<Self>, repo: &Repo, source: &RepoSource) -> Result<Option<Credential>, Error> {
+        match source.locator() {
+            Locator::Path(_) => Ok(None),
+            // Whoever is asked learns nothing from a key of ssh: the house's own may be tried anywhere.
+            Locator::Ssh { .. } => {
+                Ok(self.reveal(Some(&repo.name), &name("deploy-key")).await?.map(Credential::DeployKey))
+            }
+            Locator::Http { .. } | Locator::GitHub { .. } => {
+                if let Some(token) = self.reveal_own(&repo.name, &name("git-token")).await? {
+                    return Ok(Some(Credential::token(token)));
+                }
+                let place = Place::of(self, repo).await?;
+                match git_token(self, repo, place).await {
+                    Ok(token) => Ok(token.map(Credential::token)),
+                    // No account there: what is public can be had without.
+                    Err(Error::Conflict { .. }) => Ok(None),
+                    Err(error) => Err(error),
                 }
             }
         }

@@ -40,6 +40,12 @@ pub enum Error {
         /// When to come back.
         retry_after: SignedDuration,
     },
+    /// What may be spent is spent.
+    #[error("{why}")]
+    Spent {
+        /// A sentence that says how to raise it.
+        why: String,
+    },
     /// Not now.
     #[error("{why}")]
     Unavailable {

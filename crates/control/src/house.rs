@@ -15,15 +15,18 @@ use tokio::sync::{broadcast, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    AuditDesk, Error, EventsDesk, ExecsDesk, FilesDesk, GatewayDesk, KeysDesk, LogsDesk, PortsDesk, ProvidersDesk,
-    ReposDesk, SandboxesDesk, SecretsDesk, Settings, TemplatesDesk, WorkDesk,
+    AgentsDesk, AuditDesk, Error, EventsDesk, ExecsDesk, FilesDesk, GatewayDesk, KeysDesk, LogsDesk, ModelsDesk,
+    PortsDesk, ProvidersDesk, PullsDesk, ReposDesk, SandboxesDesk, SecretsDesk, SessionsDesk, Settings, TasksDesk,
+    TemplatesDesk, WorkDesk,
     desks::{keys::Doorman, repos, secrets, templates},
+    forges::Forges,
     inside::{activity::Activities, follower, lines::Lines, live::Lives, scribe::Scribe},
     keeper::Keeper,
     library::Library,
     registry::{Post, Registry},
     shelf::Shelf,
     sweep,
+    tasks::TaskKeeper,
 };
 
 /// How long the database may take to say that it can be written.
@@ -40,10 +43,13 @@ pub(crate) struct House {
     pub(crate) settings: Settings,
     pub(crate) providers: Registry,
     pub(crate) keeper: Keeper,
+    pub(crate) task_keeper: TaskKeeper,
     pub(crate) shelf: Shelf,
     pub(crate) doorman: Doorman,
     /// The repositories.
     pub(crate) library: Library,
+    /// Where pull requests are.
+    pub(crate) forges: Forges,
     /// The lines to what runs inside.
     pub(crate) lines: Lines,
     /// What goes on inside.
@@ -91,7 +97,9 @@ impl Control {
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
         let house = Arc::new(House {
             keeper: Keeper::new(&settings, tasks.clone(), stop.clone()),
-            library: Library::open(&settings.library, settings.github_token.clone()).await,
+            task_keeper: TaskKeeper::default(),
+            library: Library::open(&settings.library).await,
+            forges: Forges::new(),
             lines: Lines::default(),
             activities: Activities::default(),
             lives: Lives::default(),
@@ -113,9 +121,14 @@ impl Control {
         templates::take_up_former_lives(&house).await?;
         follower::take_up_former_lives(&house).await?;
         secrets::take_up_former_keys(&house).await?;
+        crate::pulls::take_up_former_lanes(&house).await?;
+        house.go_on("tasks", crate::tasks::walk, &house.tasks, &house.stop);
+        house.go_on("sessions", crate::tasks::walk_sessions, &house.tasks, &house.stop);
+        house.go_on("heartbeat of tasks", crate::tasks::heartbeat, &house.pulses, &house.pulse);
         house.go_on("keeper", crate::keeper::walk, &house.tasks, &house.stop);
         house.go_on("sweep", sweep::walk, &house.tasks, &house.stop);
         house.go_on("repos", repos::walk, &house.tasks, &house.stop);
+        house.go_on("pulls", crate::pulls::walk, &house.tasks, &house.stop);
         house.go_on("heartbeat", crate::keeper::heartbeat, &house.pulses, &house.pulse);
         Ok(Control { house })
     }
@@ -185,9 +198,29 @@ impl Control {
         SecretsDesk { house: &self.house }
     }
 
+    /// The agents desk.
+    pub fn agents(&self) -> AgentsDesk<'_> {
+        AgentsDesk { house: &self.house }
+    }
+
+    /// The sessions desk.
+    pub fn sessions(&self) -> SessionsDesk<'_> {
+        SessionsDesk { house: &self.house }
+    }
+
+    /// The tasks desk.
+    pub fn tasks(&self) -> TasksDesk<'_> {
+        TasksDesk { house: &self.house }
+    }
+
     /// The repos desk.
     pub fn repos(&self) -> ReposDesk<'_> {
         ReposDesk { house: &self.house }
+    }
+
+    /// The pulls desk.
+    pub fn pulls(&self) -> PullsDesk<'_> {
+        PullsDesk { house: &self.house }
     }
 
     /// The work desk.
@@ -198,6 +231,11 @@ impl Control {
     /// The gateway desk.
     pub fn gateway(&self) -> GatewayDesk<'_> {
         GatewayDesk { house: &self.house }
+    }
+
+    /// The models desk.
+    pub fn models(&self) -> ModelsDesk<'_> {
+        ModelsDesk { house: &self.house }
     }
 
     /// Whether the house can work, for whoever watches over it. Takes no grant: it tells nothing of anybody's work.
@@ -295,6 +333,9 @@ impl House {
             Subject::Template(name) => Some(name.to_string()),
             Subject::Secret(name) => Some(name.to_string()),
             Subject::Repo(name) => Some(name.to_string()),
+            Subject::Agent(name) => Some(name.to_string()),
+            Subject::Session { id, .. } => id.map(ToString::to_string),
+            Subject::Task { id, .. } => id.map(|id| id.to_string()),
         };
         let line = AuditLine::by(grant, action.word(), name, Outcome::Denied, self.store.now());
         self.store.write_audit(&line.with_detail(denied.to_string())).await?;

@@ -83,6 +83,7 @@ impl Keeper {
     /// The process died with rows in hand: they are free again at once, not when their leases run out.
     pub(crate) async fn take_up_former_lives(&self, house: &House) -> Result<(), Error> {
         let abandoned = house.store.sandboxes().abandon(&house.settings.node).await?;
+        let abandoned = abandoned + house.store.tasks().abandon(&house.settings.node).await?;
         if abandoned > 0 {
             tracing::info!(abandoned, "an earlier life of this node left rows in hand; taking them up");
         }
@@ -580,7 +581,7 @@ fn note_step(step: Step, outcome: &Outcome, took: Duration) {
     metrics::histogram!("carrel_sandbox_step_seconds", "step" => step.word()).record(took.as_secs_f64());
 }
 
-fn is_lost_lease(error: &(dyn std::error::Error + 'static)) -> bool {
+pub(crate) fn is_lost_lease(error: &(dyn std::error::Error + 'static)) -> bool {
     matches!(error.downcast_ref(), Some(StoreError::LeaseLost { .. }))
 }
 

@@ -6,26 +6,33 @@
 mod credentials;
 mod desks;
 mod error;
+mod forges;
 mod house;
 mod inside;
 mod keeper;
 mod ledger;
 mod library;
+mod models;
 mod paging;
+mod pulls;
 mod registry;
 mod secret;
 mod settings;
 mod shelf;
 mod sturdy;
 mod sweep;
+mod tasks;
 mod work;
 
 pub use carrel_envd::{Content, Line, wire::Operation};
+pub use carrel_forge::hooks::{Dialect as LetterDialect, HookError as LetterError, MOST_BYTES as LARGEST_LETTER};
 pub use carrel_git::gateway::{Service as GitService, Upload, Version as GitVersion};
+pub use carrel_model::usage::Dialect;
 pub use carrel_sandbox::egress::{Behind, Passed};
-pub use carrel_store::{Chunk, Stream};
+pub use carrel_store::{Chunk, Stream, UsageFilter};
 pub use credentials::ForgeKeys;
 pub use desks::{
+    agents::AgentsDesk,
     audit::{AuditDesk, AuditQuery},
     copies::Forked,
     events::{EventFilter, EventsDesk, Heard, Listener},
@@ -34,12 +41,16 @@ pub use desks::{
     gateway::{GatewayDesk, Visitor},
     keys::{KeysDesk, Link, Visit},
     logs::{LogReader, LogsDesk},
+    models::{Asked, ModelVisit, ModelsDesk},
     ports::{PortLine, PortsDesk},
     providers::ProvidersDesk,
+    pulls::{PullQuery, PullsDesk},
     repos::ReposDesk,
     sandboxes::{Created, SandboxQuery, SandboxesDesk, Waited},
     secrets::SecretsDesk,
+    sessions::{SessionQuery, SessionsDesk},
     steps::{BuildStep, FilesHash, Given, Steps},
+    tasks::{TaskQuery, TaskWaited, TasksDesk, Verb},
     templates::{Begun, ContentKind, TemplatesDesk},
     visits::{Destination, TurnedAway, Visit as PortVisit},
     work::WorkDesk,
@@ -48,7 +59,9 @@ pub use error::Error;
 pub use house::{Control, Idempotency};
 pub use inside::live::Reader;
 pub use ledger::StoreLedger;
+pub use models::{BadPrice, ModelProvider, Models, Prices};
 pub use paging::{Limit, Paging};
+pub use pulls::{Foreseen, ForeseenWith, LetterRefused, Live, MergeRefused, MergeWish, Merged, Moved, Posted};
 pub use secret::{new_node_id, new_uuid, uuid_of};
-pub use settings::{Patience, Retention, Settings};
+pub use settings::{Patience, Retention, Settings, Workload};
 pub use work::{Work, furnish::Saved};

@@ -5,17 +5,15 @@ use std::{
     sync::Arc,
 };
 
-use carrel_git::{Credential, Git, GitError, Layers, Mirror, Mirrors, Owner, Upstream};
+use carrel_git::{Git, GitError, Layers, Mirror, Mirrors, Owner};
 use carrel_model::{
-    CommitId, RepoName, RepoSource,
-    git::Locator,
+    CommitId, RepoName,
     repo::{Repo, RepoRules},
 };
 use carrel_sandbox::{
     ProviderError,
     template::{LayerId, USER_ID},
 };
-use secrecy::SecretString;
 
 use crate::{Error, house::House};
 
@@ -26,12 +24,11 @@ pub(crate) struct Library {
     owner: Option<Owner>,
     /// Held by many who put sandboxes on layers and mirrors, and by one who carries out what nobody stands on.
     pub(crate) standing: tokio::sync::RwLock<()>,
-    github_token: Option<SecretString>,
 }
 
 impl Library {
     /// Opens it. A machine without git has everything else.
-    pub(crate) async fn open(folder: &Path, github_token: Option<SecretString>) -> Library {
+    pub(crate) async fn open(folder: &Path) -> Library {
         // Without root there is one user inside, and files are its own as they are.
         let owner = is_root().then_some(Owner { user: USER_ID, group: USER_ID });
         let opened = async {
@@ -47,7 +44,7 @@ impl Library {
             Ok((mirrors, layers)) => (Ok(mirrors), Ok(layers)),
             Err(why) => (Err(why.clone()), Err(why)),
         };
-        Library { mirrors, layers, owner, standing: tokio::sync::RwLock::default(), github_token }
+        Library { mirrors, layers, owner, standing: tokio::sync::RwLock::default() }
     }
 
     /// The checkouts that sandboxes stand on.
@@ -66,23 +63,6 @@ impl Library {
 
     pub(crate) async fn mirror(&self, name: &RepoName) -> Result<Mirror, Error> {
         Ok(self.mirrors()?.get(name).await?)
-    }
-
-    /// What a mirror follows.
-    pub(crate) fn upstream(&self, source: &RepoSource, rules: &RepoRules) -> Upstream {
-        let format = rules.branch_format.clone().unwrap_or_default();
-        Upstream { format, ..Upstream::new(source.clone(), self.credential(source)) }
-    }
-
-    /// What opens a source. Nobody but GitHub is given the token of GitHub.
-    fn credential(&self, source: &RepoSource) -> Option<Credential> {
-        let is_github = match source.locator() {
-            Locator::GitHub { .. } => true,
-            Locator::Http { host, .. } => host == "github.com",
-            Locator::Ssh { .. } | Locator::Path(_) => false,
-        };
-        let token = self.github_token.as_ref().filter(|_| is_github)?;
-        Some(Credential::token(token.clone()))
     }
 }
 

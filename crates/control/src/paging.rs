@@ -37,6 +37,11 @@ impl Paging {
         self.cursor.as_ref().map(|text| text.parse().map_err(|_| bad_cursor())).transpose()
     }
 
+    /// The task before which the page begins.
+    pub(crate) fn after_task(&self) -> Result<Option<carrel_model::TaskId>, Error> {
+        self.cursor.as_ref().map(|text| text.parse().map_err(|_| bad_cursor())).transpose()
+    }
+
     /// Cuts a list that was read one item too far, and says how to go on.
     pub(crate) fn cut<T>(items: &mut Vec<T>, limit: u32, place: impl Fn(&T) -> String) -> Option<String> {
         if items.len() <= limit as usize {

@@ -1,6 +1,6 @@
 //! Randomness and hashes: the only place where secrets are made.
 
-use carrel_model::{ExecId, KeyId, NodeId, SandboxId, key::KeySecret};
+use carrel_model::{ExecId, KeyId, NodeId, SandboxId, SessionId, key::KeySecret};
 use sha2::{Digest, Sha256};
 
 pub(crate) fn new_sandbox_id() -> SandboxId {
@@ -9,6 +9,10 @@ pub(crate) fn new_sandbox_id() -> SandboxId {
 
 pub(crate) fn new_exec_id() -> ExecId {
     ExecId::from_random(random())
+}
+
+pub(crate) fn new_session_id() -> SessionId {
+    SessionId::from_random(random())
 }
 
 pub(crate) fn new_key_id() -> KeyId {

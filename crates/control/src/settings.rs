@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use carrel_model::{NodeId, breaker::Rules, public::Defaults};
+use carrel_model::{AgentId, NodeId, breaker::Rules, public::Defaults, sandbox::Lifetime};
 use carrel_vault::Keychain;
 use jiff::SignedDuration;
 
@@ -17,23 +17,55 @@ pub struct Settings {
     pub patience: Patience,
     /// How long things are remembered.
     pub retention: Retention,
+    /// How work is given out.
+    pub work: Workload,
     /// How many steps are taken at once.
     pub steps_at_once: usize,
     /// How many bytes of an exec's output are kept.
     pub transcript_cap: u64,
     /// Where repositories are kept.
     pub library: PathBuf,
-    /// What opens repositories at GitHub.
-    pub github_token: Option<secrecy::SecretString>,
     /// Where what was uploaded for a template lies while it is made. Emptied at the opening.
     pub scratch: PathBuf,
     /// Opens the secrets of the house.
     pub keychain: Keychain,
+    /// The models that can be asked, and what they may cost.
+    pub models: crate::Models,
 }
 
 impl Settings {
     /// How many bytes of an exec's output are usually kept.
     pub const TRANSCRIPT_CAP: u64 = 64 * 1024 * 1024;
+}
+
+/// How work is given out.
+#[derive(Debug, Clone)]
+pub struct Workload {
+    /// Who does it when nobody says.
+    pub agent: AgentId,
+    /// How many tasks may be worked on at the same time.
+    pub at_once: usize,
+    /// How many of them in one repository.
+    pub per_repo: usize,
+    /// How long nothing may happen at a desk before it is paused.
+    pub idle: Option<Lifetime>,
+    /// How often the work of a turn in flight is saved.
+    pub save_every: Duration,
+    /// After how many failures in a row a person is asked.
+    pub tries: u32,
+}
+
+impl Default for Workload {
+    fn default() -> Self {
+        Workload {
+            agent: "demo".parse().expect("a good name"),
+            at_once: 16,
+            per_repo: 16,
+            idle: Lifetime::new(300),
+            save_every: Duration::from_secs(30),
+            tries: 5,
+        }
+    }
 }
 
 /// How keepers wait.

@@ -3,6 +3,8 @@
 
 use std::{fmt, str::FromStr};
 
+pub use carrel_model::{Branch as BranchName, CommitId};
+
 use carrel_model::Malformed;
 use serde::{Deserialize, Serialize};
 
@@ -59,18 +61,6 @@ macro_rules! name {
 }
 
 name!(
-    /// Names a branch, without `refs/heads/`.
-    BranchName,
-    "a branch name is what git takes as one, up to 200 bytes long",
-    is_branch
-);
-name!(
-    /// Names a commit.
-    CommitId,
-    "a commit id is 40 or 64 hexadecimal digits in lower case",
-    |text| matches!(text.len(), 40 | 64) && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
-);
-name!(
     /// Names a repository at a forge: `owner/name`.
     Slug,
     "a repository at a forge is named `owner/name`, of letters, digits, `.`, `_` and `-`",
@@ -112,17 +102,6 @@ impl fmt::Display for PullNumber {
     }
 }
 
-fn is_branch(text: &str) -> bool {
-    (1..=200).contains(&text.len())
-        && !text.starts_with(['-', '/'])
-        && !text.ends_with(['/', '.'])
-        && text != "@"
-        && text != "HEAD"
-        && !["..", "//", "@{"].iter().any(|bad| text.contains(bad))
-        && !text.chars().any(|c| c.is_control() || " ~^:?*[\\".contains(c))
-        && text.split('/').all(|part| !part.starts_with('.') && !part.ends_with(".lock"))
-}
-
 fn is_part(text: &str) -> bool {
     (1..=100).contains(&text.len())
         && !text.starts_with('-')
@@ -137,20 +116,11 @@ mod tests {
 
     #[test]
     fn names_that_could_mean_something_else_cannot_be_made() {
-        for bad in
-            ["", "-f", "a..b", "a b", "a:b", "a/", "/a", "x.lock", "a/.b", "a@{1}", "a\nb", "HEAD", "a\\b", "é\u{7f}"]
-        {
-            assert!(bad.parse::<BranchName>().is_err(), "{bad:?}");
-        }
-        for good in ["main", "task-42", "feature/ä", "release-1.2"] {
-            assert!(good.parse::<BranchName>().is_ok(), "{good:?}");
-        }
         for bad in ["", "a", "a/b/c", "../x", "a/..", "-a/b", "a/b?x", "a/b#", "a/ b", "a%2f/b"] {
             assert!(bad.parse::<Slug>().is_err(), "{bad:?}");
         }
         let slug: Slug = "octo-org/Hello.World".parse().unwrap();
         assert_eq!((slug.owner(), slug.name()), ("octo-org", "Hello.World"));
         assert!("a--b".parse::<Stamp>().is_err() && "-->".parse::<Stamp>().is_err());
-        assert!("DEADBEEF".parse::<CommitId>().is_err() && "a".repeat(40).parse::<CommitId>().is_ok());
     }
 }

@@ -203,6 +203,12 @@ impl Argument for (&CommitId, &CommitId) {
         format!("{}..{}", self.0, self.1).into()
     }
 }
+/// What two commits do not have in common: `…...…`.
+impl Argument for (&CommitId, &'static str, &CommitId) {
+    fn text(&self) -> OsString {
+        format!("{}{}{}", self.0, self.1, self.2).into()
+    }
+}
 /// An option with a checked value: `--merge-base=…`.
 impl Argument for (&'static str, &CommitId) {
     fn text(&self) -> OsString {

@@ -89,6 +89,11 @@ impl RefName {
         RefName(format!("refs/carrel/wip/{task}"))
     }
 
+    /// Where what was done for a task that was closed is kept for a while.
+    pub fn kept(task: TaskId) -> RefName {
+        RefName(format!("refs/carrel/kept/task-{task}"))
+    }
+
     /// The branch that it names, when it names one.
     pub fn branch(&self) -> Option<Branch> {
         self.0.strip_prefix("refs/heads/").and_then(|short| short.parse().ok())

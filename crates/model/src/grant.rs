@@ -5,7 +5,10 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::{AgentId, KeyId, RepoName, SandboxId, SecretName, TemplateName, sandbox::Sandbox};
+use crate::{
+    AgentId, KeyId, RepoName, SandboxId, SecretName, SessionId, TaskId, TemplateName, sandbox::Sandbox,
+    session::Session, task::Task,
+};
 
 /// What a bearer may do, once its key was believed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,6 +99,36 @@ pub enum Action {
     RepoPush,
     /// Remove one.
     RepoRemove,
+    /// Look at agents.
+    AgentRead,
+    /// Add or change an agent.
+    AgentAdd,
+    /// Remove an agent.
+    AgentRemove,
+    /// Begin a session.
+    SessionCreate,
+    /// Look at a session.
+    SessionRead,
+    /// Say something in one.
+    SessionMessage,
+    /// Pause, resume or close one.
+    SessionDrive,
+    /// Write a card.
+    TaskCreate,
+    /// Look at a task.
+    TaskRead,
+    /// Say something to the agent of one.
+    TaskMessage,
+    /// Change, start, stop, retry, rebase or fork one.
+    TaskDrive,
+    /// Merge one.
+    TaskMerge,
+    /// Close one.
+    TaskClose,
+    /// Say something at a pull request, judge it, close it or open it again.
+    PullTalk,
+    /// Merge a pull request.
+    PullMerge,
     /// Look at the providers.
     ProviderRead,
     /// Follow the journal; what is not covered is left out.
@@ -116,6 +149,10 @@ pub enum Action {
     SecretRemove,
     /// Read the audit.
     AuditRead,
+    /// Ask a model, with a key of the house.
+    ModelUse,
+    /// See what models were used for, and what it cost.
+    UsageRead,
     /// Make a link that signs a browser in as the bearer.
     SignInLink,
 }
@@ -140,6 +177,26 @@ pub enum Subject<'a> {
     Secret(&'a SecretName),
     /// A repository.
     Repo(&'a RepoName),
+    /// A named way to run an agent.
+    Agent(&'a AgentId),
+    /// A session that exists, or is about to.
+    Session {
+        /// Its id, when it has one already.
+        id: Option<&'a SessionId>,
+        /// Who answers.
+        agent: &'a AgentId,
+        /// Its desk.
+        sandbox: Option<&'a SandboxId>,
+    },
+    /// A task that exists, or is about to.
+    Task {
+        /// Its number, when it has one already.
+        id: Option<TaskId>,
+        /// Who does it.
+        agent: &'a AgentId,
+        /// Its desk.
+        sandbox: Option<&'a SandboxId>,
+    },
 }
 
 /// A grant that does not cover what was asked.
@@ -162,8 +219,10 @@ impl Grant {
                 SandboxCreate | SandboxRead | SandboxPause | SandboxResume | SandboxTimeout | SandboxDestroy
                 | SandboxExec | SandboxFilesRead | SandboxFilesWrite | SandboxTerminal | SandboxPort | SandboxStats
                 | SandboxSnapshot | SandboxFork | TemplateRead | TemplateMake | TemplateRemove | RepoRead | RepoAdd
-                | RepoChange | RepoSync | RepoPush | RepoRemove | ProviderRead | EventsFollow | SignInLink
-                | SecretRead => true,
+                | RepoChange | RepoSync | RepoPush | RepoRemove | PullTalk | PullMerge | ProviderRead
+                | EventsFollow | SignInLink | SecretRead | AgentRead | AgentAdd | AgentRemove | SessionCreate
+                | SessionRead | SessionMessage | SessionDrive | TaskCreate | TaskRead | TaskMessage | TaskDrive
+                | TaskMerge | TaskClose | ModelUse | UsageRead => true,
                 KeyCreate | KeyRead | KeyRotate | KeyRevoke | SecretSet | SecretRemove | AuditRead => false,
             },
             Authority::Agent(me) => match (action, subject) {
@@ -173,13 +232,21 @@ impl Grant {
                     | SandboxSnapshot | SandboxFork,
                     Subject::Sandbox { agent, .. },
                 ) => agent == Some(me),
-                (SandboxRead, Subject::House) => true,
+                (SessionCreate | SessionRead | SessionMessage | SessionDrive, Subject::Session { agent, .. })
+                | (TaskCreate | TaskRead | TaskMessage | TaskDrive | TaskClose, Subject::Task { agent, .. }) => {
+                    agent == me
+                }
+                (SandboxRead | SessionRead | TaskRead, Subject::House) | (AgentRead, _) => true,
                 (ProviderRead | TemplateRead | RepoRead | RepoSync | EventsFollow | SignInLink, _) => true,
+                (ModelUse | UsageRead, _) => true,
                 _ => false,
             },
             Authority::Sandbox(me) => match (action, subject) {
                 (SandboxRead | SandboxFilesRead | SandboxStats, Subject::Sandbox { id, .. }) => id == Some(me),
-                (SandboxRead, Subject::House) | (EventsFollow, _) => true,
+                (SessionRead, Subject::Session { sandbox, .. }) | (TaskRead, Subject::Task { sandbox, .. }) => {
+                    sandbox == Some(me)
+                }
+                (SandboxRead, Subject::House) | (EventsFollow | ModelUse | UsageRead, _) => true,
                 _ => false,
             },
         };
@@ -280,6 +347,21 @@ impl Action {
             Action::RepoSync => "repo.sync",
             Action::RepoPush => "repo.push",
             Action::RepoRemove => "repo.remove",
+            Action::AgentRead => "agent.read",
+            Action::AgentAdd => "agent.add",
+            Action::AgentRemove => "agent.remove",
+            Action::SessionCreate => "session.create",
+            Action::SessionRead => "session.read",
+            Action::SessionMessage => "session.message",
+            Action::SessionDrive => "session.drive",
+            Action::TaskCreate => "task.create",
+            Action::TaskRead => "task.read",
+            Action::TaskMessage => "task.message",
+            Action::TaskDrive => "task.drive",
+            Action::TaskMerge => "task.merge",
+            Action::TaskClose => "task.close",
+            Action::PullTalk => "pull.talk",
+            Action::PullMerge => "pull.merge",
             Action::ProviderRead => "provider.read",
             Action::EventsFollow => "events.follow",
             Action::KeyCreate => "key.create",
@@ -290,6 +372,8 @@ impl Action {
             Action::SecretSet => "secret.set",
             Action::SecretRemove => "secret.remove",
             Action::AuditRead => "audit.read",
+            Action::ModelUse => "model.use",
+            Action::UsageRead => "usage.read",
             Action::SignInLink => "sign_in.link",
         }
     }
@@ -319,6 +403,17 @@ impl Action {
             Action::RepoSync => "bring up to date",
             Action::RepoPush => "push to",
             Action::RepoRemove => "remove",
+            Action::AgentRead | Action::SessionRead | Action::TaskRead => "look at",
+            Action::AgentAdd => "add",
+            Action::AgentRemove => "remove",
+            Action::SessionCreate => "begin",
+            Action::SessionMessage | Action::TaskMessage => "say something to",
+            Action::SessionDrive | Action::TaskDrive => "drive",
+            Action::TaskCreate => "write",
+            Action::TaskMerge => "merge",
+            Action::TaskClose => "close",
+            Action::PullTalk => "speak at the pulls of",
+            Action::PullMerge => "merge the pulls of",
             Action::ProviderRead => "look at the providers",
             Action::EventsFollow => "follow the events",
             Action::KeyCreate => "create keys",
@@ -329,6 +424,8 @@ impl Action {
             Action::SecretSet => "set",
             Action::SecretRemove => "remove",
             Action::AuditRead => "read the audit",
+            Action::ModelUse => "use models",
+            Action::UsageRead => "see the usage of models",
             Action::SignInLink => "make a sign-in link",
         }
     }
@@ -337,6 +434,18 @@ impl Action {
 impl<'a> From<&'a Sandbox> for Subject<'a> {
     fn from(sandbox: &'a Sandbox) -> Self {
         Subject::Sandbox { id: Some(&sandbox.id), agent: sandbox.spec.agent_id.as_ref() }
+    }
+}
+
+impl<'a> From<&'a Session> for Subject<'a> {
+    fn from(session: &'a Session) -> Self {
+        Subject::Session { id: Some(&session.id), agent: &session.agent, sandbox: session.sandbox_id.as_ref() }
+    }
+}
+
+impl<'a> From<&'a Task> for Subject<'a> {
+    fn from(task: &'a Task) -> Self {
+        Subject::Task { id: Some(task.id), agent: &task.agent, sandbox: task.sandbox_id.as_ref() }
     }
 }
 
@@ -363,6 +472,11 @@ impl fmt::Display for Subject<'_> {
             Subject::Template(name) => write!(f, " the template {name}"),
             Subject::Secret(name) => write!(f, " the secret {name}"),
             Subject::Repo(name) => write!(f, " the repo {name}"),
+            Subject::Agent(name) => write!(f, " the agent {name}"),
+            Subject::Session { id: Some(id), .. } => write!(f, " session {id}"),
+            Subject::Session { id: None, agent, .. } => write!(f, " a session with the agent {agent}"),
+            Subject::Task { id: Some(id), .. } => write!(f, " task {id}"),
+            Subject::Task { id: None, agent, .. } => write!(f, " a task for the agent {agent}"),
         }
     }
 }

@@ -101,6 +101,12 @@ name!(
     |text| is_prefixed_hex(text, "push_", 16)
 );
 name!(
+    /// Names a session.
+    SessionId,
+    "a session id is `ses_` and 16 hexadecimal digits",
+    |text| is_prefixed_hex(text, "ses_", 16)
+);
+name!(
     /// Names an agent.
     AgentId,
     "an agent id is 1 to 63 lower-case letters, digits, `.`, `_` or `-`, and begins with a letter or digit",
@@ -150,7 +156,7 @@ macro_rules! random_id {
         }
     )+};
 }
-random_id!(KeyId, "key_"; NodeId, "node_"; ExecId, "exec_"; PushId, "push_");
+random_id!(KeyId, "key_"; NodeId, "node_"; ExecId, "exec_"; PushId, "push_"; SessionId, "ses_");
 
 /// Names a task: a whole number, counted from one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
@@ -170,6 +176,15 @@ impl FromStr for TaskId {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         text.parse::<AnyTask>().map(TaskId::from)
+    }
+}
+
+impl TryFrom<String> for TaskId {
+    type Error = Malformed;
+    /// A number, or a branch that is named after one.
+    fn try_from(text: String) -> Result<Self, Malformed> {
+        let digits = text.strip_prefix("task-").unwrap_or(&text);
+        digits.parse().map_err(|_| Malformed { rule: "a task id is a whole number from 1 up" })
     }
 }
 

@@ -4,6 +4,7 @@
 //! arguments, so the same story can be told twice.
 #![forbid(unsafe_code)]
 
+pub mod agent;
 pub mod audit;
 pub mod breaker;
 pub mod exec;
@@ -17,11 +18,15 @@ pub mod push;
 pub mod repo;
 pub mod sandbox;
 pub mod secret;
+pub mod session;
+pub mod task;
 pub mod template;
+pub mod usage;
 
 pub use git::{Branch, BranchFormat, CommitId, RefName, RepoName, RepoSource};
 pub use grant::{Action, Authority, Denied, Grant, Role, Subject};
 pub use ids::{
-    AgentId, ExecId, KeyId, Malformed, NodeId, ProviderName, PushId, SandboxId, SecretName, TaskId, TemplateName,
+    AgentId, ExecId, KeyId, Malformed, NodeId, ProviderName, PushId, SandboxId, SecretName, SessionId, TaskId,
+    TemplateName,
 };
 pub use jiff::Timestamp;

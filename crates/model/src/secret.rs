@@ -22,11 +22,13 @@ pub struct Secret {
 }
 
 /// Secrets that the house looks for by name, and the variables in which their like is kept elsewhere.
-pub const KNOWN: [(&str, Option<&str>); 9] = [
+pub const KNOWN: [(&str, Option<&str>); 11] = [
     ("github-token", Some("GITHUB_TOKEN")),
     ("github-app-id", Some("GITHUB_APP_ID")),
     ("github-app-key", Some("GITHUB_APP_PRIVATE_KEY")),
+    ("github-host", Some("GH_HOST")),
     ("gitea-token", Some("GITEA_TOKEN")),
+    ("gitea-host", None),
     ("git-token", None),
     ("deploy-key", None),
     ("webhook-secret", None),

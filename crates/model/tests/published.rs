@@ -2,16 +2,16 @@
 #![allow(clippy::unwrap_used, reason = "tests: a panic is the verdict")]
 
 use carrel_model::{
-    AgentId, Authority, ExecId, Grant, KeyId, NodeId, PushId, Role, SandboxId, Timestamp,
+    AgentId, Authority, ExecId, Grant, KeyId, NodeId, PushId, Role, SandboxId, TaskId, Timestamp,
     audit::{AuditLine, Outcome},
     breaker::{Breaker, Rules},
     exec::{Exec, ExecStatus},
     key::Key,
     public::{
-        Activity, AuditView, Bearer, BreakerView, Cursor, Drain, Entry, ExecView, Executed, FieldProblem, FileEntry,
-        FileKind, Happening, KeyView, Kind, LogLine, Minted, NewKey, NewSandbox, NewTimeout, Page, Problem,
-        ProviderView, PushView, Readiness, ReadinessView, RepoView, Reset, SandboxDetail, SandboxPage, SandboxView,
-        SecretView, SignIn, SignedIn, StatsView, TemplateView,
+        Activity, AuditView, BaseView, Bearer, BreakerView, BudgetState, BudgetView, Cursor, Drain, Entry, ExecView,
+        Executed, FieldProblem, FileEntry, FileKind, Happening, KeyView, Kind, LogLine, Minted, NewKey, NewSandbox,
+        NewTimeout, Page, Problem, ProviderView, PullNews, PullView, PushView, Readiness, ReadinessView, RepoView,
+        Reset, SandboxDetail, SandboxPage, SandboxView, SecretView, SignIn, SignedIn, StatsView, TemplateView,
     },
     repo::{Push, Repo, RepoPhase},
     sandbox::{AtEnd, Depth, Ended, Isolation, Lifetime, Manners, Phase, Sandbox, Sleep, Spec, Usage, Want},
@@ -148,6 +148,33 @@ fn repo() -> Repo {
         updated_at: at(8),
         revision: 3,
     }
+}
+
+fn pull() -> PullView {
+    from(json!({
+        "repo": "app", "number": 7, "forge": "embedded", "url": "http://127.0.0.1:7070/app/repos/app/pulls/7",
+        "title": "feat: x", "body": "y", "author": "carrel", "task_id": 42, "head": "task-42",
+        "head_commit": "c".repeat(40), "base": "main", "phase": "mergeable", "draft": false, "labels": ["bug"],
+        "reviewers": ["mona"], "auto_merge": "squash", "checks": "passed", "verdict": "approved", "merge_commit": null,
+        "created_at": at(1), "updated_at": at(2), "revision": 3,
+    }))
+}
+
+fn news() -> Vec<PullNews> {
+    let head = "c".repeat(40);
+    from(json!([
+        {"what": "comment", "head": head, "comment": {"id": "comment-1", "author": "mona", "body": "Why?", "path": "src/a.rs",
+            "line": 3, "side": "new", "stamp": null, "url": "http://127.0.0.1:7070/x", "created_at": at(1), "updated_at": at(1)}},
+        {"what": "review", "head": head, "review": {"id": "review-1", "author": "mona", "verdict": "changes_requested",
+            "body": "No.", "commit": head, "at": at(2)}},
+        {"what": "check", "head": head, "check": {"name": "ci", "state": "failed", "summary": "2 failed", "url": null, "at": at(3)}},
+    ]))
+}
+
+fn base() -> BaseView {
+    from(
+        json!({"repo": "app", "branch": "main", "commit": "d".repeat(40), "before": "c".repeat(40), "rewritten": false}),
+    )
 }
 
 fn push() -> Push {
@@ -313,6 +340,17 @@ fn a_provider_reads_the_same_however_its_breaker_stands() {
     }
 }
 
+fn budget() -> BudgetView {
+    BudgetView {
+        task_id: Some(TaskId::try_from(42).unwrap()),
+        state: BudgetState::Warning,
+        spent_usd: "4.2".parse().unwrap(),
+        budget_usd: "5".parse().unwrap(),
+        note: "Task 42 has spent $4.20 of $5.00.".into(),
+        since: None,
+    }
+}
+
 #[test]
 fn an_entry_of_each_kind_carries_its_subject() {
     let happenings = [
@@ -322,6 +360,9 @@ fn an_entry_of_each_kind_carries_its_subject() {
         Happening::Template { template: TemplateView::from(&template()) },
         Happening::Repo { repo: Box::new(RepoView::from(&repo())) },
         Happening::Push { push: PushView::from(&push()) },
+        Happening::Pull { pull: Box::new(pull()), news: news() },
+        Happening::Base { base: base() },
+        Happening::Budget { budget: budget() },
     ];
     for happening in happenings {
         // A new kind of entry stops the build here: pin it, too.
@@ -332,6 +373,9 @@ fn an_entry_of_each_kind_carries_its_subject() {
             Kind::Template => "template",
             Kind::Repo => "repo",
             Kind::Push => "push",
+            Kind::Pull => "pull",
+            Kind::Base => "base",
+            Kind::Budget => "budget",
         };
         assert_eq!(word, happening.kind().word());
         let entry = Entry { cursor: Cursor(17), at: at(5), happening };

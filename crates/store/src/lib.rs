@@ -6,6 +6,7 @@
 //! Absent on purpose: decisions. The store does not know which step follows which, nor who may do what.
 #![forbid(unsafe_code)]
 
+mod agents;
 mod audit;
 mod change;
 mod error;
@@ -13,17 +14,23 @@ mod execs;
 mod idempotency;
 mod journal;
 mod keys;
+mod lanes;
 mod open;
 mod pulls;
 mod repos;
 mod room;
 mod sandboxes;
 mod secrets;
+mod seen;
+mod sessions;
 mod sql;
 mod tail;
+mod tasks;
 mod templates;
 mod transcripts;
+mod usage;
 
+pub use agents::Agents;
 pub use audit::AuditFilter;
 pub use change::Tx;
 pub use error::StoreError;
@@ -31,14 +38,19 @@ pub use execs::Execs;
 pub use idempotency::Seen;
 pub use journal::{Follower, Journal, News};
 pub use keys::{Keys, SignInKind};
+pub use lanes::{Lane, Lanes};
 pub use open::{Database, Options};
 pub use pulls::{PullRecord, Pulls, Word, WordKind};
 pub use repos::{Pushes, Repos};
 pub use sandboxes::{Filter, Lease, Leased, Sandboxes};
 pub use secrets::{SealedValue, Secrets};
+pub use seen::{PullFilter, SeenPulls};
+pub use sessions::{SessionFilter, Sessions};
 pub use tail::Written;
+pub use tasks::{LeasedTask, TaskFilter, Tasks};
 pub use templates::Templates;
 pub use transcripts::{Chunk, Extent, Stream, Transcript, Transcripts};
+pub use usage::{UsageFilter, Usages};
 
 use std::sync::{
     Arc,
@@ -163,6 +175,16 @@ impl Store {
         Pulls { store: self, repo }
     }
 
+    /// Pull requests as they were last seen.
+    pub fn seen_pulls(&self) -> SeenPulls<'_> {
+        SeenPulls { store: self }
+    }
+
+    /// The merge lanes.
+    pub fn lanes(&self) -> Lanes<'_> {
+        Lanes { store: self }
+    }
+
     /// The secrets.
     pub fn secrets(&self) -> Secrets<'_> {
         Secrets { store: self }
@@ -171,6 +193,26 @@ impl Store {
     /// The repositories.
     pub fn repos(&self) -> Repos<'_> {
         Repos { store: self }
+    }
+
+    /// The agents that somebody added or changed.
+    pub fn agents(&self) -> Agents<'_> {
+        Agents { store: self }
+    }
+
+    /// The sessions.
+    pub fn sessions(&self) -> Sessions<'_> {
+        Sessions { store: self }
+    }
+
+    /// The tasks.
+    pub fn tasks(&self) -> Tasks<'_> {
+        Tasks { store: self }
+    }
+
+    /// The usage of models.
+    pub fn usage(&self) -> Usages<'_> {
+        Usages { store: self }
     }
 
     /// What was pushed.

@@ -375,7 +375,7 @@ fn read_phase(row: &Row) -> Result<Phase, StoreError> {
     understood("sandboxes.phase", Phase::from_word(&row.text("phase")?))
 }
 
-fn read_lease(row: &Row) -> Result<Option<Lease>, StoreError> {
+pub(crate) fn read_lease(row: &Row) -> Result<Option<Lease>, StoreError> {
     let token = row.int("lease_token")?;
     Ok(match (row.maybe_text("lease_owner")?, row.maybe_time("lease_until")?) {
         (Some(owner), Some(until)) => Some(Lease { owner, token, until }),

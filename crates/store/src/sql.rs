@@ -209,6 +209,12 @@ impl Row {
     }
 }
 
+/// A pattern that finds a text as it is, with `\` before what would mean something else.
+pub(crate) fn like(text: &str) -> String {
+    let plain = text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
+    format!("%{plain}%")
+}
+
 /// What was read, or the sentence that it makes no sense.
 pub(crate) fn understood<T>(what: &str, value: Option<T>) -> Result<T, StoreError> {
     value.ok_or_else(|| StoreError::Corrupt { what: format!("a column `{what}`") })

@@ -33,6 +33,9 @@ pub struct Setup {
     /// Requests per second and at once that one key may make.
     pub rate: Option<(u32, u32)>,
     /// How many steps are taken at once.
+    /// How work is given out.
+    pub work: carrel_control::Workload,
+    /// How many steps are taken at once.
     pub steps_at_once: usize,
     /// How many bytes of an exec's output are kept.
     pub transcript_cap: u64,
@@ -46,6 +49,8 @@ pub struct Setup {
     pub node: Option<carrel_model::NodeId>,
     /// Opens the secrets; a new one when two houses are not given the same.
     pub keychain: Keychain,
+    /// The models that can be asked.
+    pub models: carrel_control::Models,
     /// Stands between the house and its provider, to watch or to disturb.
     pub around: Box<dyn Fn(Arc<Fake>) -> Arc<dyn Provider>>,
 }
@@ -65,6 +70,7 @@ impl Default for Setup {
             retention: Retention::default(),
             create_takes: Duration::ZERO,
             rate: None,
+            work: carrel_control::Workload::default(),
             steps_at_once: 16,
             transcript_cap: Settings::TRANSCRIPT_CAP,
             shared: None,
@@ -72,6 +78,7 @@ impl Default for Setup {
             engine: None,
             node: None,
             keychain: Keychain::new(vec![MasterKey::draw()]).unwrap(),
+            models: carrel_control::Models::default(),
             around: Box::new(|fake| fake),
         }
     }
@@ -137,12 +144,13 @@ impl House {
             defaults: usual,
             patience: setup.patience,
             retention: setup.retention,
+            work: setup.work,
             steps_at_once: setup.steps_at_once,
             transcript_cap: setup.transcript_cap,
             library: folder.path().join("library"),
-            github_token: None,
             scratch: folder.path().join("scratch"),
             keychain: setup.keychain,
+            models: setup.models,
         };
         let provider = (setup.around)(Arc::clone(&fake));
         let mut providers = vec![("fake".parse().unwrap(), provider)];

@@ -13,6 +13,11 @@ export function onSignedOut(act: () => void): void {
   signedOut = act
 }
 
+/** A call outside the generated client was answered 401. */
+export function signOutHere(): void {
+  signedOut()
+}
+
 const watch: Middleware = {
   onResponse({ response, schemaPath }) {
     learnServerTime(response.headers.get('date'))

@@ -1,7 +1,10 @@
 /** One stream for the whole page. Each entry carries its subject as it now is, so folding is a put. */
 import type { QueryClient } from '@tanstack/react-query'
+import { putPull } from '../pull/fold'
+import { putSession, putSessionMoment } from '../session/fold'
+import { putMoment, putTask } from '../task/fold'
 import { keys } from './queries'
-import type { Entry, KeyView, ProviderView, SandboxList, SandboxView } from './types'
+import type { Entry, KeyView, ProviderView, RepoView, SandboxList, SandboxView, TemplateView } from './types'
 
 export function fold(cache: QueryClient, entry: Entry): void {
   switch (entry.kind) {
@@ -15,10 +18,35 @@ export function fold(cache: QueryClient, entry: Entry): void {
       putProvider(cache, entry.provider)
       return
     case 'template':
-      return // no page shows templates yet
+      putNamed<TemplateView>(cache, keys.templates, entry.template)
+      return
     case 'repo':
+      putNamed<RepoView>(cache, keys.repos, entry.repo)
+      return
     case 'push':
-      return // no page shows repositories yet
+      void cache.invalidateQueries({ queryKey: keys.pushes(entry.push.repo) })
+      return
+    case 'task':
+      putTask(cache, entry.task)
+      return
+    case 'moment':
+      if (entry.task_id != null) putMoment(cache, entry.task_id, entry.moment)
+      if (entry.session_id != null) putSessionMoment(cache, entry.session_id, entry.moment)
+      return
+    case 'session':
+      putSession(cache, entry.session)
+      return
+    case 'agent':
+      void cache.invalidateQueries({ queryKey: keys.agents })
+      return
+    case 'pull':
+      putPull(cache, entry.pull)
+      return
+    case 'budget':
+      void cache.invalidateQueries({ queryKey: keys.usage })
+      return
+    case 'base':
+      return // the tasks it concerns are told themselves
     default:
       entry satisfies never // a new kind of entry stops the build here
   }
@@ -70,6 +98,20 @@ function putKey(cache: QueryClient, key: KeyView): void {
 
 function putProvider(cache: QueryClient, provider: ProviderView): void {
   cache.setQueryData<ProviderView[]>(keys.providers, (list) => list && put(list, provider, (it) => it.name))
+}
+
+/** Repositories and templates: known by name, and told once more when they are removed. */
+function putNamed<T extends { name: string; revision: number; removed?: boolean }>(
+  cache: QueryClient,
+  key: readonly unknown[],
+  item: T,
+): void {
+  cache.setQueryData<T[]>(key, (list) => {
+    if (!list) return list
+    if (item.removed) return list.filter((it) => it.name !== item.name)
+    const held = list.find((it) => it.name === item.name)
+    return held && held.revision >= item.revision ? list : put(list, item, (it) => it.name)
+  })
 }
 
 /** Replaces in place, or adds in front: lists are newest first. */

@@ -13,7 +13,21 @@ export interface Live {
 }
 
 /** Kinds of entries this page understands, by their SSE names. */
-export const KINDS: readonly Entry['kind'][] = ['sandbox', 'key', 'provider']
+export const KINDS: readonly Entry['kind'][] = [
+  'sandbox',
+  'key',
+  'provider',
+  'template',
+  'repo',
+  'push',
+  'task',
+  'moment',
+  'session',
+  'agent',
+  'pull',
+  'base',
+  'budget',
+]
 
 /** How long one that is gone stays to be seen going. */
 const FAREWELL_MS = 5_000

@@ -1,7 +1,7 @@
 /** What this page remembers, by name. The stream keeps these fresh (see `fold`), so nothing here goes stale by itself. */
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { api, ask } from './client'
-import type { SandboxList, SandboxView } from './types'
+import type { RepoView, SandboxList, SandboxView, SecretView, TemplateView } from './types'
 
 const PAGE = 100
 /** Past this many the list stops asking and says so; filters and the command line serve better there. */
@@ -14,6 +14,14 @@ export const keys = {
   sandbox: (id: string) => ['sandbox', id] as const,
   providers: ['providers'] as const,
   keys: ['keys'] as const,
+  repos: ['repos'] as const,
+  pushes: (repo: string) => ['pushes', repo] as const,
+  templates: ['templates'] as const,
+  secrets: ['secrets'] as const,
+  agents: ['agents'] as const,
+  sessions: ['sessions'] as const,
+  pulls: ['pulls'] as const,
+  usage: ['usage'] as const,
   audit: (filter: AuditFilter) => ['audit', filter] as const,
 }
 
@@ -74,6 +82,32 @@ export const providers = queryOptions({
 export const mintedKeys = queryOptions({
   queryKey: keys.keys,
   queryFn: async () => (await ask(api.GET('/api/v1/keys', { params: { query: { limit: 1000 } } }))).items,
+})
+
+export const repos = queryOptions({
+  queryKey: keys.repos,
+  queryFn: async ({ client }): Promise<RepoView[]> => {
+    await client.ensureQueryData(sandboxes)
+    return (await ask(api.GET('/api/v1/repos'))).items
+  },
+})
+
+export const pushes = (repo: string) =>
+  queryOptions({
+    queryKey: keys.pushes(repo),
+    queryFn: async () =>
+      (await ask(api.GET('/api/v1/repos/{name}/pushes', { params: { path: { name: repo } } }))).items,
+  })
+
+export const templates = queryOptions({
+  queryKey: keys.templates,
+  queryFn: async (): Promise<TemplateView[]> => (await ask(api.GET('/api/v1/templates'))).items,
+})
+
+export const secrets = queryOptions({
+  queryKey: keys.secrets,
+  queryFn: async (): Promise<SecretView[]> => (await ask(api.GET('/api/v1/secrets'))).items,
+  staleTime: 0,
 })
 
 export interface AuditFilter {

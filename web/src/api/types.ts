@@ -1,4 +1,6 @@
 /** The published language as this page speaks it. Everything here comes from `openapi.json`; nothing is written twice. */
+import type { Pull } from '../pull/types'
+import type { Agent, Moment, Session, Task } from '../task/types'
 import type { components } from './schema'
 
 type Schemas = components['schemas']
@@ -15,7 +17,29 @@ export type Role = Schemas['Role']
 export type AuditView = Schemas['AuditView']
 export type Bearer = Schemas['Bearer']
 export type Problem = Schemas['Problem']
-export type Entry = Schemas['Entry']
+export type RepoView = Schemas['RepoView']
+export type NewRepo = Schemas['NewRepo']
+export type RepoChange = Schemas['RepoChange']
+export type PushView = Schemas['PushView']
+export type TemplateView = Schemas['TemplateView']
+export type NewTemplate = Schemas['NewTemplate']
+export type SecretView = Schemas['SecretView']
+export type StatsView = Schemas['StatsView']
+export type ExecView = Schemas['ExecView']
+export type FileEntry = Schemas['FileEntry']
+
+/** What the stream tells of work: a task as it now is, a word of its conversation, a pull that moved. */
+type WorkEntry = { cursor: number; at: string } & (
+  | { kind: 'task'; task: Task }
+  | { kind: 'moment'; task_id?: number | null; session_id?: string | null; moment: Moment }
+  | { kind: 'session'; session: Session }
+  | { kind: 'agent'; agent: Agent }
+  | { kind: 'pull'; pull: Pull }
+  | { kind: 'base'; base: unknown }
+  | { kind: 'budget'; budget: unknown }
+)
+
+export type Entry = Schemas['Entry'] | WorkEntry
 
 /** The living sandboxes, and the point in the journal they were true at. */
 export interface SandboxList {

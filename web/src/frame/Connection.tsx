@@ -23,7 +23,7 @@ export function Connection() {
         aria-hidden
         className={cx('size-1.5 rounded-full', isLive ? 'bg-lamp' : 'animate-breathe bg-brass')}
       />
-      <span className={cx(isLive && 'max-md:sr-only')}>{WORDS[state]}</span>
+      <span className={cx(isLive ? 'max-2xl:sr-only' : 'max-2xl:md:sr-only')}>{WORDS[state]}</span>
     </span>
   )
 }

@@ -1,20 +1,37 @@
-/** What stands around every page once someone is in: the rail, the banner, the stream. */
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { Link, Outlet, useNavigate } from '@tanstack/react-router'
-import { BookOpen, KeyRound, LayoutGrid, LogOut, ScrollText } from 'lucide-react'
-import { api, ask } from '../api/client'
+/** What stands around every page once someone is in: the rail, the banner, the stream, and the sheets that open anywhere. */
+import { useQuery } from '@tanstack/react-query'
+import { Link, Outlet, useMatches, useNavigate, useRouterState } from '@tanstack/react-router'
+import { BookOpen, Command as CommandIcon, Ellipsis } from 'lucide-react'
+import { lazy, Suspense, useCallback } from 'react'
 import { LiveProvider } from '../api/live'
 import { me } from '../api/queries'
 import type { Bearer } from '../api/types'
-import { IconButton } from '../ui/Button'
+import { Notices } from '../notice/Notices'
+import { useHandsUp } from '../notice/useHandsUp'
+import { Asker } from '../ui/Ask'
+import { cx } from '../ui/cx'
+import { Kbd } from '../ui/Small'
+import { useShortcuts } from '../ui/shortcuts'
 import { Toaster } from '../ui/Toast'
 import { Banner } from './Banner'
 import { Connection } from './Connection'
+import { useChords } from './chords'
+import { Help } from './Help'
 import { Mark } from './Mark'
+import { PLACES, SETTINGS } from './places'
+import { openSheet, useSheet } from './sheets'
 import { ThemeButton, ThemeSwitch } from './ThemeSwitch'
+import { Who } from './Who'
+
+const Palette = lazy(() => import('../palette/Palette').then((it) => ({ default: it.Palette })))
+const NewTaskDialog = lazy(() =>
+  import('../task/NewTaskDialog').then((it) => ({ default: it.NewTaskDialog })),
+)
 
 export function Frame() {
   const bearer = useQuery(me).data
+  // Pages that fill the window say so; the others are a column of text.
+  const isWide = useMatches({ select: (matches) => matches.some((it) => it.staticData.isWide) })
   return (
     <LiveProvider>
       <a
@@ -23,56 +40,102 @@ export function Frame() {
       >
         Skip to the page
       </a>
-      <div className="md:grid md:min-h-dvh md:grid-cols-[13.5rem_minmax(0,1fr)]">
+      <div className="flex min-h-dvh flex-col md:grid md:grid-cols-[3.75rem_minmax(0,1fr)] 2xl:grid-cols-[12.5rem_minmax(0,1fr)]">
         <Rail bearer={bearer} />
         <main
           id="page"
           tabIndex={-1}
-          className="mx-auto w-full max-w-6xl px-4 py-5 outline-none sm:px-6 md:px-8 md:py-8"
+          className={cx(
+            'w-full min-w-0 outline-none max-md:pb-16',
+            isWide
+              ? 'flex flex-col md:h-dvh md:overflow-hidden'
+              : 'mx-auto max-w-6xl px-4 py-5 sm:px-6 md:px-8 md:py-8',
+          )}
         >
-          <Banner />
+          <div className={cx(isWide && 'px-4 pt-4 empty:hidden md:px-6 [&:not(:has(*))]:hidden')}>
+            <Banner />
+          </div>
           <Outlet />
         </main>
       </div>
+      <Tabs />
+      <Sheets />
+      <Notices />
+      <Asker />
       <Toaster />
     </LiveProvider>
   )
 }
 
-const PLACES = [
-  { to: '/sandboxes', label: 'Sandboxes', icon: LayoutGrid, isForAdmins: false },
-  { to: '/keys', label: 'Keys', icon: KeyRound, isForAdmins: true },
-  { to: '/audit', label: 'Audit', icon: ScrollText, isForAdmins: true },
-] as const
-
 const placeLook =
-  'flex h-9 items-center gap-2.5 rounded-lg px-2.5 text-soft transition-colors duration-150 hover:bg-well hover:text-ink aria-[current=page]:bg-well aria-[current=page]:font-medium aria-[current=page]:text-ink'
+  'relative flex h-9 items-center gap-2.5 rounded-lg px-2.5 text-soft transition-colors duration-150 hover:bg-well hover:text-ink data-[here=true]:bg-well data-[here=true]:font-medium data-[here=true]:text-ink max-2xl:justify-center'
+
+/** Which place the address belongs to. A task is on the board; keys are in the settings. */
+function useHere(): string {
+  return useRouterState({
+    select: (state) => {
+      const path = state.location.pathname.replace(/^\/app(?=\/|$)/, '') || '/'
+      if (path === '/' || path.startsWith('/tasks')) return '/'
+      if (SETTINGS.some((it) => path.startsWith(it.to))) return '/settings'
+      return PLACES.find((it) => it.to !== '/' && path.startsWith(it.to))?.to ?? ''
+    },
+  })
+}
 
 function Rail({ bearer }: { bearer: Bearer | undefined }) {
+  const here = useHere()
+  const hands = useHandsUp()
   return (
-    <header className="sticky top-0 z-30 flex items-center gap-1 border-b border-line bg-desk px-3 py-2 md:h-dvh md:flex-col md:items-stretch md:border-r md:border-b-0 md:px-3 md:py-6">
-      <Link to="/sandboxes" className="mr-auto flex items-center gap-2.5 rounded-lg px-1.5 md:mr-0 md:mb-6">
+    <header className="sticky top-0 z-30 flex items-center gap-1 border-b border-line bg-desk px-3 py-2 md:h-dvh md:flex-col md:items-stretch md:border-r md:border-b-0 md:px-2.5 md:py-5">
+      <Link
+        to="/"
+        aria-label="Carrel, the board"
+        className="mr-auto flex items-center gap-2.5 rounded-lg px-1.5 md:mr-0 md:mb-5 max-2xl:md:justify-center"
+      >
         <Mark className="size-7" />
-        <span className="font-serif text-title font-semibold tracking-tight max-[400px]:sr-only">Carrel</span>
+        <span className="font-serif text-title font-semibold tracking-tight max-2xl:md:hidden">Carrel</span>
       </Link>
-      <nav aria-label="Pages" className="flex gap-0.5 md:flex-col">
-        {PLACES.filter((place) => !place.isForAdmins || bearer?.role === 'admin').map(
-          ({ to, label, icon: Icon }) => (
-            <Link key={to} to={to} className={placeLook} title={label}>
-              <Icon aria-hidden className="size-4" />
-              <span className="max-md:sr-only">{label}</span>
-            </Link>
-          ),
-        )}
+      <button
+        type="button"
+        onClick={() => openSheet({ name: 'palette' })}
+        aria-label="Find anything"
+        className="flex h-9 items-center gap-2 rounded-lg border border-line bg-card px-2.5 text-faint shadow-card hover:border-line-strong hover:text-ink max-2xl:justify-center md:mb-3"
+      >
+        <CommandIcon aria-hidden className="size-4" />
+        <span className="flex-1 text-left text-small whitespace-nowrap max-2xl:hidden">Find anything</span>
+        <span className="max-2xl:hidden">
+          <Kbd>^K</Kbd>
+        </span>
+      </button>
+      <nav aria-label="Pages" className="flex flex-col gap-0.5 max-md:hidden">
+        {PLACES.map(({ to, label, icon: Icon }) => (
+          <Link
+            key={to}
+            to={to}
+            data-here={here === to}
+            aria-current={here === to ? 'page' : undefined}
+            className={placeLook}
+            title={label}
+          >
+            <Icon aria-hidden className="size-4 shrink-0" />
+            <span className="max-2xl:sr-only">{label}</span>
+            {to === '/' && hands > 0 && (
+              <span className="ml-auto grid h-5 min-w-5 place-items-center rounded-full bg-brass px-1 text-tiny font-semibold text-paper max-2xl:absolute max-2xl:-top-1 max-2xl:-right-1">
+                {hands}
+                <span className="sr-only">{hands === 1 ? ' task needs you' : ' tasks need you'}</span>
+              </span>
+            )}
+          </Link>
+        ))}
         <a href="/docs" className={placeLook} title="API docs">
-          <BookOpen aria-hidden className="size-4" />
-          <span className="max-md:sr-only">API docs</span>
+          <BookOpen aria-hidden className="size-4 shrink-0" />
+          <span className="max-2xl:sr-only">API docs</span>
         </a>
       </nav>
-      <div className="flex items-center gap-1 md:mt-auto md:flex-col md:items-stretch md:gap-4 md:px-1.5">
-        <div className="flex items-center justify-between max-md:px-1">
+      <div className="flex items-center gap-1 md:mt-auto md:flex-col md:items-stretch md:gap-3 md:px-0.5">
+        <div className="flex items-center justify-between max-md:px-1 max-2xl:md:justify-center">
           <Connection />
-          <span className="max-md:hidden">
+          <span className="max-2xl:hidden">
             <ThemeSwitch />
           </span>
         </div>
@@ -83,25 +146,70 @@ function Rail({ bearer }: { bearer: Bearer | undefined }) {
   )
 }
 
-function Who({ bearer }: { bearer: Bearer | undefined }) {
-  const cache = useQueryClient()
+const tabLook =
+  'flex flex-1 flex-col items-center gap-0.5 rounded-lg py-1.5 text-tiny text-soft data-[here=true]:font-semibold data-[here=true]:text-lamp'
+
+/** The places most wanted on a phone, under the thumb. */
+function Tabs() {
+  const here = useHere()
+  const hands = useHandsUp()
+  return (
+    <nav
+      aria-label="Pages"
+      className="fixed inset-x-0 bottom-0 z-30 flex border-t border-line bg-desk px-2 pb-[env(safe-area-inset-bottom)] md:hidden"
+    >
+      {PLACES.slice(0, 3).map(({ to, label, icon: Icon }) => (
+        <Link
+          key={to}
+          to={to}
+          data-here={here === to}
+          aria-current={here === to ? 'page' : undefined}
+          className={tabLook}
+        >
+          <span className="relative">
+            <Icon aria-hidden className="size-5" />
+            {to === '/' && hands > 0 && (
+              <span className="absolute -top-1 -right-2.5 grid h-4 min-w-4 place-items-center rounded-full bg-brass px-0.5 text-[0.625rem] font-semibold text-paper">
+                {hands}
+              </span>
+            )}
+          </span>
+          {label}
+        </Link>
+      ))}
+      <button type="button" className={tabLook} onClick={() => openSheet({ name: 'palette' })}>
+        <Ellipsis aria-hidden className="size-5" />
+        More
+      </button>
+    </nav>
+  )
+}
+
+/** Dialogs that any page may open, each loaded when first wanted. */
+function Sheets() {
+  const sheet = useSheet()
   const navigate = useNavigate()
-  const signOut = useMutation({
-    mutationFn: () => ask(api.POST('/api/v1/sign-out')),
-    onSettled: async () => {
-      await navigate({ to: '/sign-in' })
-      cache.clear()
+  useChords(useCallback((to) => void navigate({ to }), [navigate]))
+  useShortcuts({
+    '?': () => openSheet({ name: 'help' }),
+    c: (event) => {
+      event.preventDefault()
+      openSheet({ name: 'task' })
     },
   })
+
+  const close = () => openSheet(undefined)
   return (
-    <div className="flex items-center gap-2 md:border-t md:border-line md:pt-4">
-      <div className="min-w-0 flex-1 max-md:sr-only">
-        <p className="truncate leading-tight font-medium">{bearer?.name ?? '…'}</p>
-        <p className="text-small leading-tight text-faint">{bearer?.role}</p>
-      </div>
-      <IconButton label="Sign out" onClick={() => signOut.mutate()}>
-        <LogOut />
-      </IconButton>
-    </div>
+    <Suspense fallback={null}>
+      <Help isOpen={sheet?.name === 'help'} onClose={close} />
+      {sheet?.name === 'palette' && <Palette onClose={close} />}
+      {sheet?.name === 'task' && <NewTaskDialog draft={sheet.draft ?? {}} onClose={close} />}
+    </Suspense>
   )
+}
+
+declare module '@tanstack/react-router' {
+  interface StaticDataRouteOption {
+    isWide?: boolean
+  }
 }

@@ -24,8 +24,8 @@ export function NotFound() {
       <title>Not found · Carrel</title>
       <p>Nothing is kept at this address.</p>
       <div>
-        <Link to="/sandboxes" className="text-lamp underline underline-offset-4">
-          Back to the sandboxes
+        <Link to="/" className="text-lamp underline underline-offset-4">
+          Back to the board
         </Link>
       </div>
     </Empty>

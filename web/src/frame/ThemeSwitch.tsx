@@ -16,7 +16,7 @@ export function ThemeButton() {
   const { icon: Icon, label } = THEMES[at] ?? THEMES[0]
   const next = THEMES[(at + 1) % THEMES.length] ?? THEMES[0]
   return (
-    <IconButton label={`Theme: ${label}`} className="md:hidden" onClick={() => setTheme(next.theme)}>
+    <IconButton label={`Theme: ${label}`} className="2xl:hidden" onClick={() => setTheme(next.theme)}>
       <Icon aria-hidden />
     </IconButton>
   )

@@ -14,7 +14,6 @@ import { Command, Empty, Kbd, PageHead, Skeleton, Trouble } from '../ui/Small'
 import { Switch } from '../ui/Switch'
 import { useShortcuts } from '../ui/shortcuts'
 import { EmptyDesk } from './Desk'
-import { Help } from './Help'
 import { NewSandboxDialog } from './NewSandboxDialog'
 import { count, type Filter, GROUP_LABELS, GROUPS, passes } from './phases'
 import { ReadingRoom } from './ReadingRoom'
@@ -31,7 +30,6 @@ export function SandboxesPage() {
   const list = useQuery(sandboxes)
   const gone = useQuery({ ...goneSandboxes, enabled: Boolean(search.gone) })
   const [isCreating, setCreating] = useState(false)
-  const [isHelping, setHelping] = useState(false)
   const field = useRef<HTMLInputElement>(null)
   const rows = useRef<HTMLDivElement>(null)
 
@@ -47,7 +45,6 @@ export function SandboxesPage() {
       event.preventDefault()
       field.current?.select()
     },
-    '?': () => setHelping(true),
     ArrowDown: (event) => move(rows.current, 1, event),
     ArrowUp: (event) => move(rows.current, -1, event),
     Escape: () => {
@@ -147,7 +144,6 @@ export function SandboxesPage() {
       </div>
 
       <NewSandboxDialog isOpen={isCreating} onClose={() => setCreating(false)} />
-      <Help isOpen={isHelping} onClose={() => setHelping(false)} />
     </>
   )
 }

@@ -29,7 +29,7 @@ export function SignInPage() {
     onSuccess: (bearer) => {
       cache.clear()
       cache.setQueryData(keys.me, bearer)
-      router.history.replace(`${router.basepath.replace(/\/$/, '')}${to ?? '/sandboxes'}`)
+      router.history.replace(`${router.basepath.replace(/\/$/, '')}${to ?? '/'}`)
     },
   })
 

@@ -9,15 +9,20 @@ export function useShortcuts(shortcuts: Shortcuts): void {
   held.current = shortcuts
   useEffect(() => {
     const listen = (event: KeyboardEvent) => {
-      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return
-      const target = event.target instanceof Element ? event.target : undefined
-      if (target?.closest('[role="dialog"], [role="menu"], textarea, select')) return
-      const isTyping = target?.matches('input:not([type="radio"]):not([type="checkbox"]), [contenteditable]')
-      if (isTyping && event.key !== 'Escape' && event.key !== 'ArrowDown') return
+      if (!isFree(event)) return
       const act = Object.hasOwn(held.current, event.key) ? held.current[event.key] : undefined
       act?.(event)
     }
     document.addEventListener('keydown', listen)
     return () => document.removeEventListener('keydown', listen)
   }, [])
+}
+
+/** Whether a key is nobody else's: no modifier, no dialog, no menu, no field that is being typed into. */
+export function isFree(event: KeyboardEvent): boolean {
+  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return false
+  const target = event.target instanceof Element ? event.target : undefined
+  if (target?.closest('[role="dialog"], [role="alertdialog"], [role="menu"], textarea, select')) return false
+  const isTyping = target?.matches('input:not([type="radio"]):not([type="checkbox"]), [contenteditable]')
+  return !isTyping || event.key === 'Escape' || event.key === 'ArrowDown'
 }

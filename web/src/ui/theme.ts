@@ -31,3 +31,21 @@ function subscribe(watcher: () => void): () => void {
   watchers.add(watcher)
   return () => watchers.delete(watcher)
 }
+
+const system = () => window.matchMedia('(prefers-color-scheme: dark)')
+
+/** Whether the page is dark now, whoever decided it. For parts that cannot read the tokens. */
+export function useIsDark(): boolean {
+  return useSyncExternalStore(
+    (watcher) => {
+      const media = system()
+      media.addEventListener('change', watcher)
+      const stop = subscribe(watcher)
+      return () => {
+        media.removeEventListener('change', watcher)
+        stop()
+      }
+    },
+    () => (chosen() === 'system' ? system().matches : chosen() === 'dark'),
+  )
+}

@@ -15,6 +15,16 @@ export function age(at: string, now: number): string {
   return `${Math.floor(passed / DAY)} d`
 }
 
+/** How long something runs, in the units people count it in: `0:42`, `12:05`, `1 h 07`, `2 d 4 h`. */
+export function stopwatch(since: string, now: number): string {
+  const seconds = Math.floor(Math.max(0, now - Date.parse(since)) / SECOND)
+  if (seconds < 3600) return `${Math.floor(seconds / 60)}:${two(seconds % 60)}`
+  const minutes = Math.floor(seconds / 60)
+  if (minutes < 24 * 60) return `${Math.floor(minutes / 60)} h ${two(minutes % 60)}`
+  const hours = Math.floor(minutes / 60)
+  return `${Math.floor(hours / 24)} d ${hours % 24} h`
+}
+
 /** What is left, finer towards the end: `0:42`, `9:05`, `25 min`, `3 h 07`, `2 d 4 h`. Never below zero. */
 export function countdown(until: string, now: number): string {
   const left = Math.max(0, Date.parse(until) - now)

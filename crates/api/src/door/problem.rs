@@ -35,6 +35,11 @@ impl Problem {
         self
     }
 
+    pub(crate) fn with_errors(mut self, errors: Vec<FieldProblem>) -> Self {
+        self.body.errors = errors;
+        self
+    }
+
     pub(crate) fn with_retry_after(mut self, seconds: u64) -> Self {
         self.retry_after = Some(seconds.max(1));
         self
@@ -115,6 +120,7 @@ impl From<Error> for Problem {
             Error::Denied(_) => Problem::new(403, "denied", "Not allowed", detail)
                 .with_hint("an admin can mint a key that may: `carrel key create`"),
             Error::Limited { retry_after, .. } => Problem::too_many(retry_after.as_secs().unsigned_abs(), detail),
+            Error::Spent { .. } => Problem::new(402, "spent", "Budget spent", detail),
             Error::Unavailable { ref source, .. } => {
                 tracing::warn!(
                     error = source.as_ref().map(|source| source as &dyn std::error::Error),

@@ -4,7 +4,7 @@ use axum::{
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use carrel_control::Waited as WaitEnded;
+use carrel_control::{TaskWaited, Waited as WaitEnded};
 use serde::Serialize;
 
 /// Something new, with its address.
@@ -32,6 +32,16 @@ impl From<&WaitEnded> for Waited {
             WaitEnded::Reached(_) => Waited::Reached,
             WaitEnded::Never(_) => Waited::Never,
             WaitEnded::NotYet(_) => Waited::NotYet,
+        }
+    }
+}
+
+impl From<&TaskWaited> for Waited {
+    fn from(ended: &TaskWaited) -> Self {
+        match ended {
+            TaskWaited::Reached(_) => Waited::Reached,
+            TaskWaited::Never(_) => Waited::Never,
+            TaskWaited::NotYet(_) => Waited::NotYet,
         }
     }
 }

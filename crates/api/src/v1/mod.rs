@@ -1,5 +1,6 @@
 //! `/api/v1`: one file per noun, one function per verb.
 
+mod agents;
 mod audit;
 mod events;
 mod execs;
@@ -8,12 +9,16 @@ mod keys;
 mod logs;
 mod ports;
 mod providers;
+mod pulls;
 mod repos;
 mod sandboxes;
 mod secrets;
+mod sessions;
 mod sign_in;
+mod tasks;
 mod templates;
 mod terminal;
+mod usage;
 
 use utoipa_axum::router::OpenApiRouter;
 
@@ -29,10 +34,15 @@ pub(crate) fn routes() -> OpenApiRouter<Doors> {
         .merge(logs::routes())
         .merge(templates::routes())
         .merge(repos::routes())
+        .merge(agents::routes())
+        .merge(sessions::routes())
+        .merge(tasks::routes())
+        .merge(pulls::routes())
         .merge(events::routes())
         .merge(providers::routes())
         .merge(keys::routes())
         .merge(secrets::routes())
         .merge(audit::routes())
+        .merge(usage::routes())
         .merge(sign_in::routes())
 }

@@ -119,6 +119,30 @@ fn print(entry: &Entry) {
             let refs: Vec<_> = push.refs.iter().map(|pushed| pushed.name.as_str()).collect();
             ("push", format!("{}  {}  {verdict}", push.repo, refs.join(" ")))
         }
+        Happening::Task { task } => {
+            let needs = task.needs.as_ref().map(|needs| format!("  {}", needs.detail)).unwrap_or_default();
+            ("task", format!("{}  {}  {}{needs}", task.id, task.phase.word(), task.title))
+        }
+        Happening::Session { session } => {
+            ("session", format!("{}  {}  {}", session.id, session.phase.word(), session.title))
+        }
+        Happening::Moment { session_id, task_id, moment, .. } => {
+            let desk = task_id.map_or_else(|| session_id.to_string(), |task| format!("task {task}"));
+            ("moment", format!("{desk}  {}  {}", moment.seq, moment.text.lines().next().unwrap_or_default()))
+        }
+        Happening::Agent { agent } => {
+            let state = if agent.removed { "removed" } else { agent.dialect.as_str() };
+            ("agent", format!("{}  {state}", agent.name))
+        }
+        Happening::Pull { pull, news } => {
+            let heard = if news.is_empty() { String::new() } else { format!("  {} new", news.len()) };
+            ("pull", format!("{}#{}  {}  {}{heard}", pull.repo, pull.number, pull.phase.word(), pull.title))
+        }
+        Happening::Base { base } => {
+            let place = base.commit.as_ref().map_or("gone", |commit| commit.short());
+            ("base", format!("{}  {}  {place}", base.repo, base.branch))
+        }
+        Happening::Budget { budget } => ("budget", budget.note.clone()),
     };
     say::line(format_args!("{}  {}  {kind:<8}  {}", entry.cursor.0, entry.at, say::printable(&what)));
 }

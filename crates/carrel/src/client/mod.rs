@@ -1,14 +1,18 @@
 //! The command line as a client of the API, like any other.
 
+pub(crate) mod agent;
 pub(crate) mod audit;
 mod copy;
 pub(crate) mod events;
 mod exec;
 pub(crate) mod key;
+pub(crate) mod pull;
 pub(crate) mod repo;
 pub(crate) mod sandbox;
 pub(crate) mod secret;
+pub(crate) mod session;
 mod shell;
+pub(crate) mod task;
 pub(crate) mod template;
 mod watch;
 

@@ -175,7 +175,7 @@ pub(crate) struct Create {
 }
 
 /// Understands a word as the API does.
-fn word<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
+pub(super) fn word<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_json::from_value(serde_json::Value::String(text.to_owned())).map_err(|error| error.to_string())
 }
 

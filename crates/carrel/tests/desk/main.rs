@@ -3,5 +3,6 @@
 
 mod checkout;
 mod hatch;
+mod models;
 mod work;
 mod yard;

@@ -145,6 +145,11 @@ impl Listener {
         self.follower.cursor()
     }
 
+    /// Budgets are for people: an agent hears of its own with the answer to its next question.
+    fn covers_budgets(&self) -> Result<(), carrel_model::Denied> {
+        self.grant.covers(Action::SecretRead, Subject::House)
+    }
+
     fn wants(&self, happening: &Happening) -> bool {
         let kind = happening.kind();
         if !self.filter.kinds.is_empty() && !self.filter.kinds.contains(&kind) {
@@ -165,6 +170,28 @@ impl Listener {
                 let covered = self.grant.covers(Action::RepoRead, Subject::Repo(&push.repo));
                 (covered, push.sandbox_id.as_ref(), push.task_id)
             }
+            Happening::Task { task } => {
+                let sandbox = task.sandbox_id.as_ref();
+                let subject = Subject::Task { id: Some(task.id), agent: &task.agent, sandbox };
+                (self.grant.covers(Action::TaskRead, subject), sandbox, Some(task.id))
+            }
+            Happening::Session { session } => {
+                let sandbox = session.sandbox_id.as_ref();
+                let subject = Subject::Session { id: Some(&session.id), agent: &session.agent, sandbox };
+                (self.grant.covers(Action::SessionRead, subject), sandbox, session.task_id)
+            }
+            Happening::Moment { session_id, agent, task_id, .. } => {
+                let subject = Subject::Session { id: Some(session_id), agent, sandbox: None };
+                (self.grant.covers(Action::SessionRead, subject), None, *task_id)
+            }
+            Happening::Agent { agent } => {
+                (self.grant.covers(Action::AgentRead, Subject::Agent(&agent.name)), None, None)
+            }
+            Happening::Pull { pull, .. } => {
+                (self.grant.covers(Action::RepoRead, Subject::Repo(&pull.repo)), None, pull.task_id)
+            }
+            Happening::Base { base } => (self.grant.covers(Action::RepoRead, Subject::Repo(&base.repo)), None, None),
+            Happening::Budget { budget } => (self.covers_budgets(), None, budget.task_id),
         };
         covered.is_ok()
             && self.filter.sandbox.as_ref().is_none_or(|wanted| sandbox == Some(wanted))

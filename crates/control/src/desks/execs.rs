@@ -70,11 +70,42 @@ impl ExecsDesk<'_> {
         } else {
             (None, None)
         };
-        let live = self.run(grant, Action::SandboxExec, &inside, command, &new, witness).await?;
+        let live = self.run(grant, Action::SandboxExec, &inside, (new_exec_id(), command), &new, witness).await?;
         if let Some(written) = written {
             let _ = written.await;
         }
         Ok(Running { output: self.reader(&live, 0), live })
+    }
+
+    /// Starts a command under a name that was drawn for it before, so that it is found whatever dies. What runs under
+    /// that name without anybody knowing is ended first.
+    pub(crate) async fn start_as(
+        &self,
+        grant: &Grant,
+        id: &SandboxId,
+        exec: ExecId,
+        new: NewExec,
+    ) -> Result<Running, Error> {
+        const KILL: u32 = 9;
+        let command = new.command().map_err(|fields| Error::Invalid { fields })?;
+        let inside = self.house.enter(grant, id, Action::SandboxExec).await?;
+        let _ = inside.envd.signal(&tag(&exec), KILL).await;
+        let (witness, written) = oneshot::channel();
+        let live = self.run(grant, Action::SandboxExec, &inside, (exec, command), &new, Some(witness)).await?;
+        let _ = written.await;
+        Ok(Running { output: self.reader(&live, 0), live })
+    }
+
+    /// Follows an exec from its beginning, if anything is known of it.
+    pub(crate) async fn follow(&self, exec: &ExecId) -> Result<Option<Running>, Error> {
+        if let Some(live) = self.house.lives.find(exec) {
+            return Ok(Some(Running { output: self.reader(&live, 0), live }));
+        }
+        let Some(row) = self.house.store.execs().find(exec).await? else { return Ok(None) };
+        // Over, or followed by another node: what it printed is in the store either way.
+        let live = Arc::new(Live::new(row, Extent::new(self.house.settings.transcript_cap)));
+        let output = Reader::new(self.house.store.clone(), exec.clone(), None, 0);
+        Ok(Some(Running { output, live }))
     }
 
     async fn run(
@@ -82,12 +113,11 @@ impl ExecsDesk<'_> {
         grant: &Grant,
         action: Action,
         inside: &Inside,
-        command: Command,
+        (exec_id, command): (ExecId, Command),
         new: &NewExec,
         witness: Option<oneshot::Sender<()>>,
     ) -> Result<Arc<Live>, Error> {
         let (house, id) = (self.house, &inside.view.id);
-        let exec_id = new_exec_id();
         let shown = command.shown();
         let (program, args) = match command {
             Command::Line(line) => ("/bin/sh".to_owned(), vec!["-c".to_owned(), line]),
@@ -219,7 +249,7 @@ impl ExecsDesk<'_> {
         if let (Ok(name), Ok(value)) = (term.0.try_into(), term.1.try_into()) {
             new.env.get_or_insert_default().entry(name).or_insert(value);
         }
-        let live = self.run(grant, Action::SandboxTerminal, &inside, command, &new, None).await?;
+        let live = self.run(grant, Action::SandboxTerminal, &inside, (new_exec_id(), command), &new, None).await?;
         let output = self.reader(&live, 0);
         Ok(self.attach(inside, ExecView::from(&live.exec()), Some(live), output))
     }

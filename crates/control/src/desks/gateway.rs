@@ -7,7 +7,7 @@ use carrel_git::{
     gateway::{Service, Upload, Version, View},
 };
 use carrel_model::{
-    Action, Authority, BranchFormat, Grant, PushId, RepoName, SandboxId, Subject, TaskId,
+    Action, Authority, Branch, BranchFormat, Grant, PushId, RepoName, SandboxId, Subject, TaskId,
     audit::{AuditLine, Outcome},
     push::Pusher,
     repo::{Push, PushedRef, Repo},
@@ -131,9 +131,10 @@ impl Visitor {
             refusal: received.refusal.clone(),
             at: self.house.store.now(),
         };
+        let moved: Vec<_> = received.accepted.iter().filter_map(|step| step.name.branch()).collect();
         self.record(push).await?;
         if !received.accepted.is_empty() {
-            self.follow_up().await?;
+            self.follow_up(moved).await?;
         }
         Ok(received.answer)
     }
@@ -157,13 +158,20 @@ impl Visitor {
         recorded.await
     }
 
-    /// What a push changes beyond its refs: where the default branch is, and how many packs there are.
-    async fn follow_up(&self) -> Result<(), Error> {
+    /// What a push changes beyond its refs: where the default branch is, what pulls look like, and how many packs there
+    /// are.
+    async fn follow_up(&self, moved: Vec<Branch>) -> Result<(), Error> {
         if self.repo.is_hosted() {
             bring_up_to_date(&self.house, &self.repo.name).await?;
         }
-        let mirror = self.mirror.clone();
+        let (mirror, house, repo) = (self.mirror.clone(), Arc::clone(&self.house), self.repo.name.clone());
         self.house.tasks().spawn(async move {
+            for branch in moved {
+                // What is missed here is seen by the next walk.
+                if let Err(error) = crate::pulls::look_at_pulls_of(&house, &repo, &branch).await {
+                    tracing::debug!(error = &error as &dyn std::error::Error, "pulls were not looked at after a push");
+                }
+            }
             if let Err(error) = mirror.tend().await {
                 tracing::warn!(error = &error as &dyn std::error::Error, "a mirror was not tended");
             }

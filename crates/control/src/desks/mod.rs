@@ -1,6 +1,8 @@
 //! The desks: one for each noun. Every verb takes a grant first.
 
+pub(crate) mod agents;
 pub(crate) mod audit;
+pub(crate) mod budgets;
 pub(crate) mod copies;
 pub(crate) mod events;
 pub(crate) mod execs;
@@ -9,12 +11,16 @@ pub(crate) mod gateway;
 pub(crate) mod keeping;
 pub(crate) mod keys;
 pub(crate) mod logs;
+pub(crate) mod models;
 pub(crate) mod ports;
 pub(crate) mod providers;
+pub(crate) mod pulls;
 pub(crate) mod repos;
 pub(crate) mod sandboxes;
 pub(crate) mod secrets;
+pub(crate) mod sessions;
 pub(crate) mod steps;
+pub(crate) mod tasks;
 pub(crate) mod templates;
 pub(crate) mod visits;
 pub(crate) mod work;

@@ -131,11 +131,16 @@ impl ReposDesk<'_> {
         Ok(RepoView::from(&settle(self.house, repo, note).await?))
     }
 
-    /// Brings one up to date now, and says how it is.
+    /// Brings one up to date now, with its pulls, and says how it is.
     pub async fn sync(&self, grant: &Grant, name: &RepoName) -> Result<RepoView, Error> {
         self.house.admit(grant, Action::RepoSync, Subject::Repo(name)).await?;
         find(self.house, name).await?;
-        Ok(RepoView::from(&bring_up_to_date(self.house, name).await?))
+        let repo = bring_up_to_date(self.house, name).await?;
+        // A forge that does not answer leaves the repository as good as it is.
+        if let Err(error) = crate::pulls::look_at_repo(self.house, &repo).await {
+            tracing::debug!(error = &error as &dyn std::error::Error, repo = %name, "pulls were not looked at");
+        }
+        Ok(RepoView::from(&repo))
     }
 
     /// Removes one, with its mirror.
@@ -152,6 +157,7 @@ impl ReposDesk<'_> {
             Box::pin(async move {
                 let repo = tx.lock_repo(&owned).await?.ok_or_else(|| no_repo(&owned))?;
                 tx.remove_repo(&repo).await?;
+                tx.forget_pulls(&repo.name).await?;
                 let subject = Some(repo.name.to_string());
                 tx.audit(&AuditLine::by(&by, Action::RepoRemove.word(), subject, Outcome::Done, tx.now())).await?;
                 Ok::<_, Error>(())
@@ -198,6 +204,24 @@ pub(crate) async fn find(house: &House, name: &RepoName) -> Result<Repo, Error> 
     house.store.repos().find(name).await?.ok_or_else(|| no_repo(name))
 }
 
+/// A repository that somebody can work on: one that lives here and is empty gets its first commit.
+pub(crate) async fn founded(house: &Arc<House>, name: &RepoName) -> Result<Repo, Error> {
+    let repo = find(house, name).await?;
+    if !repo.is_hosted() || repo.head.is_some() {
+        return Ok(repo);
+    }
+    let mirror = house.library.mirror(name).await?;
+    let branch = match mirror.default_branch().await?.or(repo.default_branch) {
+        Some(branch) => branch,
+        None => "main".parse().map_err(|_| no_repo(name))?,
+    };
+    if mirror.find(&branch.full()).await?.is_none() {
+        mirror.found(&branch, &format!("# {name}\n")).await?;
+        mirror.set_default_branch(&branch).await?;
+    }
+    bring_up_to_date(house, name).await
+}
+
 fn no_repo(name: &RepoName) -> Error {
     Error::NotFound { what: format!("repo `{name}`") }
 }
@@ -228,9 +252,10 @@ fn check(rules: RepoRules) -> Result<RepoRules, Error> {
 pub(crate) async fn bring_up_to_date(house: &Arc<House>, name: &RepoName) -> Result<Repo, Error> {
     let mut repo = find(house, name).await?;
     let mirror = house.library.mirror(name).await?;
+    let upstream = if repo.is_hosted() { None } else { Some(house.upstream_of(&repo).await?) };
     let looked = async {
-        if let Some(source) = &repo.source {
-            mirror.sync(&house.library.upstream(source, &repo.rules)).await?;
+        if let Some(upstream) = &upstream {
+            mirror.sync(upstream).await?;
         }
         library::look(&mirror, &mut repo).await?;
         if let Some(head) = repo.head.as_ref().filter(|_| repo.phase != RepoPhase::Ready) {
@@ -244,7 +269,9 @@ pub(crate) async fn bring_up_to_date(house: &Arc<House>, name: &RepoName) -> Res
             repo.synced_at = Some(house.store.now());
             let missing = repo.rules.pinned_branch.as_ref().filter(|_| repo.head.is_none() && !repo.is_hosted());
             let note = missing.map(|branch| format!("There is no branch `{branch}` upstream."));
-            settle(house, repo, note).await
+            let repo = settle(house, repo, note).await?;
+            crate::pulls::tell_of_bases(house, &repo).await?;
+            Ok(repo)
         }
         Err(error) => {
             tracing::debug!(repo = %name, error = &error as &dyn std::error::Error, "a repo was not brought up to date");

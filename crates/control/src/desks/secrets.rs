@@ -67,6 +67,14 @@ impl SecretsDesk<'_> {
 }
 
 impl House {
+    /// The value of a secret that is a repository's own.
+    pub(crate) async fn reveal_own(&self, repo: &RepoName, name: &SecretName) -> Result<Option<SecretString>, Error> {
+        match self.store.secrets().find(Some(repo), name).await? {
+            Some((_, sealed)) => open(&self.settings.keychain, Some(repo), name, &sealed).map(Some),
+            None => Ok(None),
+        }
+    }
+
     /// The value of a secret: the repository's own, else the house's, else what a known variable holds.
     pub(crate) async fn reveal(
         &self,

@@ -133,7 +133,9 @@ async fn clone(
 fn understand(error: Error) -> ProviderError {
     let why = error.to_string();
     match error {
-        Error::NotFound { .. } | Error::Invalid { .. } | Error::Denied(_) => ProviderError::Unfit { why },
+        Error::NotFound { .. } | Error::Invalid { .. } | Error::Denied(_) | Error::Spent { .. } => {
+            ProviderError::Unfit { why }
+        }
         Error::Conflict { .. } | Error::Limited { .. } | Error::Unavailable { .. } | Error::Inside { .. } => {
             ProviderError::Unavailable { why }
         }

@@ -95,7 +95,7 @@ impl Ladder {
         let (mut top, mut records, mut regenerate) = (offer.base.clone(), Vec::new(), Vec::new());
         for commit in mirror.commits_between(offer.base, offer.head).await? {
             let story = mirror.story(&commit).await?;
-            let Some(parent) = &story.parent else { continue };
+            let Some(parent) = story.parents.first() else { continue };
             let attempt = self.merge(mirror, &top, &commit, Some(parent)).await?;
             records.extend(attempt.records.into_iter().filter(|record| !record.given.is_empty()));
             let tree = match attempt.outcome {
@@ -129,11 +129,11 @@ impl Ladder {
 }
 
 /// What a commit tells of itself.
-struct Story {
-    parent: Option<CommitId>,
-    author: Identity,
-    date: String,
-    message: String,
+pub(super) struct Story {
+    pub(super) parents: Vec<CommitId>,
+    pub(super) author: Identity,
+    pub(super) date: String,
+    pub(super) message: String,
 }
 
 impl Mirror {
@@ -161,16 +161,16 @@ impl Mirror {
         self.git().at(&self.path(), "rev-parse").arg("--verify").arg((commit, "^{tree}")).id().await
     }
 
-    async fn story(&self, commit: &CommitId) -> Result<Story, GitError> {
+    pub(super) async fn story(&self, commit: &CommitId) -> Result<Story, GitError> {
         let call = self.git().at(&self.path(), "log").args(["--max-count=1", "--no-show-signature", "--date=raw"]);
         let output = call.arg("--format=%P%x00%an%x00%ae%x00%ad%x00%B").arg(commit).run().await?;
         let text = String::from_utf8_lossy(&output).into_owned();
         let mut fields = text.splitn(5, '\0');
         let mut next = || fields.next().unwrap_or_default();
         let (parents, name, email, date, message) = (next(), next(), next(), next(), next());
-        let parent = parents.split(' ').next().and_then(|id| id.parse().ok());
+        let parents = parents.split(' ').filter_map(|id| id.parse().ok()).collect();
         // A commit may name anybody as its author, or nobody.
         let author = Identity::new(name.trim(), email.trim()).unwrap_or_else(|_| Identity::house());
-        Ok(Story { parent, author, date: date.to_owned(), message: message.trim_end().to_owned() + "\n" })
+        Ok(Story { parents, author, date: date.to_owned(), message: message.trim_end().to_owned() + "\n" })
     }
 }

@@ -72,44 +72,112 @@ pub struct Clash {
     pub paths: Vec<String>,
 }
 
-/// Remembers what each branch changed, so that only what moved is looked at again.
+/// Remembers what each branch changed and who fits whom, so that only what moved is looked at again.
 #[derive(Debug, Default)]
 pub struct Forecaster {
-    known: Mutex<HashMap<(CommitId, CommitId), Arc<PathSet>>>,
+    known: Mutex<Known>,
 }
 
-/// So many branches are remembered.
+#[derive(Debug, Default)]
+struct Known {
+    /// What a commit changed since it left a base.
+    paths: HashMap<(CommitId, CommitId), Arc<PathSet>>,
+    /// In which files two commits conflict.
+    pairs: HashMap<(CommitId, CommitId), Arc<Vec<String>>>,
+}
+
+/// So many branches, and pairs of them, are remembered.
 const MOST_KNOWN: usize = 4096;
 
 impl Forecaster {
     /// What one task would conflict with: its base, and other live tasks.
     pub async fn forecast(&self, mirror: &Mirror, one: &Head, others: &[Head]) -> Result<Vec<Clash>, GitError> {
+        let others: Vec<&Head> = others.iter().filter(|other| other.task != one.task).collect();
+        self.learn_paths(mirror, others.iter().copied().chain([one])).await?;
         let mine = self.paths(mirror, one).await?;
         let mut asked = vec![(Whom::Base, one.base.clone())];
-        for other in others.iter().filter(|other| other.task != one.task) {
+        for other in others {
             if self.paths(mirror, other).await?.overlaps(&mine) {
                 asked.push((Whom::Task(other.task), other.commit.clone()));
             }
         }
-        let pairs: Vec<_> = asked.iter().map(|(_, commit)| (one.commit.clone(), commit.clone())).collect();
-        let merged = mirror.conflicts(&pairs).await?;
+        let pairs = asked.iter().map(|(_, commit)| (one.commit.clone(), commit.clone())).collect();
+        let merged = self.pairs(mirror, pairs).await?;
         let clashes = asked.into_iter().zip(merged).filter(|(_, paths)| !paths.is_empty());
-        Ok(clashes.map(|((whom, _), paths)| Clash { whom, paths }).collect())
+        Ok(clashes.map(|((whom, _), paths)| Clash { whom, paths: paths.to_vec() }).collect())
+    }
+
+    /// In which files each task conflicts with its base; empty for those that fit.
+    pub async fn against_bases(&self, mirror: &Mirror, heads: &[Head]) -> Result<Vec<Vec<String>>, GitError> {
+        let pairs = heads.iter().map(|head| (head.commit.clone(), head.base.clone())).collect();
+        Ok(self.pairs(mirror, pairs).await?.iter().map(|paths| paths.to_vec()).collect())
+    }
+
+    /// The conflicts of pairs, those that are not known in one run of git.
+    async fn pairs(
+        &self,
+        mirror: &Mirror,
+        pairs: Vec<(CommitId, CommitId)>,
+    ) -> Result<Vec<Arc<Vec<String>>>, GitError> {
+        let unknown: Vec<_> = {
+            let known = self.known();
+            pairs.iter().filter(|pair| !known.pairs.contains_key(*pair)).cloned().collect()
+        };
+        let found = mirror.conflicts(&unknown).await?;
+        let mut found: HashMap<_, _> = unknown.into_iter().zip(found.into_iter().map(Arc::new)).collect();
+        let mut known = self.known();
+        for pair in &pairs {
+            if let Some(paths) = known.pairs.get(pair) {
+                found.entry(pair.clone()).or_insert_with(|| Arc::clone(paths));
+            }
+        }
+        if known.pairs.len() + found.len() > MOST_KNOWN {
+            known.pairs.clear();
+        }
+        known.pairs.extend(found.iter().map(|(pair, paths)| (pair.clone(), Arc::clone(paths))));
+        Ok(pairs.iter().map(|pair| found.get(pair).cloned().unwrap_or_default()).collect())
+    }
+
+    /// Looks at all branches that are not known in two runs of git for each base, however many they are.
+    async fn learn_paths<'h>(
+        &self,
+        mirror: &Mirror,
+        heads: impl IntoIterator<Item = &'h Head>,
+    ) -> Result<(), GitError> {
+        let mut unknown: HashMap<&CommitId, Vec<&CommitId>> = HashMap::new();
+        {
+            let known = self.known();
+            for head in heads {
+                if !known.paths.contains_key(&(head.base.clone(), head.commit.clone())) {
+                    unknown.entry(&head.base).or_default().push(&head.commit);
+                }
+            }
+        }
+        for (base, commits) in unknown {
+            let found = mirror.touched_paths(base, &commits).await?;
+            let mut known = self.known();
+            if known.paths.len() + found.len() > MOST_KNOWN {
+                known.paths.clear();
+            }
+            let keyed = found.into_iter().map(|(commit, paths)| ((base.clone(), commit), Arc::new(paths)));
+            known.paths.extend(keyed);
+        }
+        Ok(())
     }
 
     async fn paths(&self, mirror: &Mirror, head: &Head) -> Result<Arc<PathSet>, GitError> {
         let key = (head.base.clone(), head.commit.clone());
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+        let known = self.known().paths.get(&key).cloned();
         if let Some(paths) = known {
             return Ok(paths);
         }
         let paths = Arc::new(mirror.changed_paths(&head.base, &head.commit).await?);
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= MOST_KNOWN {
-            known.clear();
-        }
-        known.insert(key, Arc::clone(&paths));
+        self.known().paths.insert(key, Arc::clone(&paths));
         Ok(paths)
+    }
+
+    fn known(&self) -> std::sync::MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -125,6 +193,46 @@ impl Mirror {
             return Ok(split(&call.run().await?).collect());
         }
         Ok(split(&answer.output).collect())
+    }
+
+    /// The paths that each of many branches touched since it left their base, also those that it put back as they were.
+    async fn touched_paths(&self, base: &CommitId, heads: &[&CommitId]) -> Result<Vec<(CommitId, PathSet)>, GitError> {
+        let mut wanted = format!("^{base}\n");
+        heads.iter().for_each(|head| wanted.push_str(&format!("{head}\n")));
+        let call = self.git().at(&self.path(), "rev-list").args(["--first-parent", "--parents", "--stdin"]);
+        let listing = call.input(wanted).text().await?;
+        let mut parents: HashMap<&str, Option<&str>> = HashMap::new();
+        let (mut order, mut steps) = (Vec::new(), String::new());
+        for line in listing.lines() {
+            let mut ids = line.split(' ');
+            let Some(commit) = ids.next() else { continue };
+            // Of a merge, what it brought onto the branch.
+            let parent = ids.next();
+            parents.insert(commit, parent);
+            order.push(commit);
+            steps.push_str(&format!("{commit} {}\n", parent.unwrap_or_default()));
+        }
+        let call = self.git().at(&self.path(), "diff-tree");
+        let call = call.args(["--stdin", "-r", "-z", "--root", "--name-only", "--no-renames"]);
+        let output = if steps.is_empty() { Vec::new() } else { call.input(steps).run().await? };
+        let mut touched: HashMap<&str, Vec<String>> = HashMap::new();
+        let (mut next, mut at) = (order.iter().peekable(), None);
+        for field in output.split(|byte| *byte == 0).filter(|field| !field.is_empty()) {
+            if let Some(commit) = next.next_if(|commit| commit.as_bytes() == field) {
+                at = Some(*commit);
+            } else if let Some(commit) = at {
+                touched.entry(commit).or_default().push(String::from_utf8_lossy(field).into_owned());
+            }
+        }
+        let all_of = |head: &CommitId| {
+            let (mut paths, mut commit) = (BTreeSet::new(), Some(head.as_str()));
+            while let Some(parent) = commit.and_then(|commit| parents.get(commit)) {
+                paths.extend(commit.and_then(|commit| touched.get(commit)).into_iter().flatten().cloned());
+                commit = *parent;
+            }
+            (head.clone(), PathSet(paths))
+        };
+        Ok(heads.iter().map(|head| all_of(head)).collect())
     }
 
     /// The conflicted paths of each pair of commits; none when they merge by themselves.

@@ -1,10 +1,13 @@
 //! Merging in the mirror, without a working tree: what would conflict, what can be resolved, and moving a base.
 
 mod apply;
+mod archive;
+mod diff;
 mod forecast;
 mod ladder;
 mod lock_files;
 mod mergiraf;
+mod regenerate;
 mod rerere;
 mod tree;
 

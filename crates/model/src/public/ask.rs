@@ -13,8 +13,8 @@ use crate::{
     AgentId, Branch, ProviderName, RepoName, Role, SandboxId, TaskId, TemplateName,
     number::{Cpus, Whole},
     sandbox::{
-        AtEnd, Depth, DiskMb, EnvName, EnvValue, HostRule, Isolation, Lifetime, Limits, MOST_ALLOWED, MOST_ENV,
-        Manners, MemoryMb, Metadata, Network, NetworkMode, Pids, PortAccess, Spec,
+        AtEnd, Depth, DiskMb, EnvName, EnvValue, HostRule, Isolation, Lifetime, Limits, MOST_ENV, Manners, MemoryMb,
+        Metadata, Network, NetworkMode, Pids, PortAccess, Spec,
     },
 };
 
@@ -261,21 +261,15 @@ impl NewSandbox {
     /// The whole spec, with defaults; `isolation` is what the chosen provider gives when the request is silent.
     pub fn into_spec(self, defaults: &Defaults, isolation: Isolation) -> Result<Spec, Vec<Field>> {
         let mut wrong = Vec::new();
-        let mut complain = |field: &str, detail: String| wrong.push(Field { field: field.into(), detail });
         let env = self.env.unwrap_or_default();
         if env.len() > MOST_ENV {
-            complain("env", format!("at most {MOST_ENV} variables; there are {}", env.len()));
+            let detail = format!("at most {MOST_ENV} variables; there are {}", env.len());
+            wrong.push(Field { field: "env".into(), detail });
         }
-        let network = self.network.unwrap_or_default();
-        if network.mode != NetworkMode::Allow && !network.allow.is_empty() {
-            complain("network.allow", "a list of hosts goes with the mode `allow` only".into());
-        }
-        if network.interface && network.mode != NetworkMode::Open {
-            complain("network.interface", "an interface of its own goes with the mode `open` only".into());
-        }
-        if network.allow.len() > MOST_ALLOWED {
-            complain("network.allow", format!("at most {MOST_ALLOWED} hosts; there are {}", network.allow.len()));
-        }
+        let network = self.network.unwrap_or_default().policy().unwrap_or_else(|fields| {
+            wrong.extend(fields);
+            Network::default()
+        });
         if !wrong.is_empty() {
             return Err(wrong);
         }
@@ -298,7 +292,7 @@ impl NewSandbox {
                 disk_mb: limits.disk_mb.unwrap_or(defaults.limits.disk_mb),
                 pids: limits.pids.unwrap_or(defaults.limits.pids),
             },
-            network: Network { mode: network.mode, allow: network.allow, interface: network.interface },
+            network,
             ports: self.ports.unwrap_or_default(),
         })
     }

@@ -4,7 +4,11 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{KeyView, ProviderView, PushView, RepoView, SandboxView, TemplateView};
+use super::{
+    AgentView, BaseView, BudgetView, KeyView, ProviderView, PullNews, PullView, PushView, RepoView, SandboxView,
+    SessionView, TaskView, TemplateView,
+};
+use crate::{AgentId, SessionId, TaskId, session::Moment};
 
 /// A place in the journal. Entries have the cursors 1, 2, 3, … without a gap, in the order of their commits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, ToSchema)]
@@ -59,6 +63,50 @@ pub enum Happening {
         /// What, and the verdict on it.
         push: PushView,
     },
+    /// A task changed.
+    Task {
+        /// As it now is.
+        task: Box<TaskView>,
+    },
+    /// A session changed.
+    Session {
+        /// As it now is.
+        session: Box<SessionView>,
+    },
+    /// Something was said or done at a desk.
+    Moment {
+        /// The conversation.
+        session_id: SessionId,
+        /// Whose desk it is.
+        agent: AgentId,
+        /// The task, when it is a task's.
+        task_id: Option<TaskId>,
+        /// What. One that was told before with the same `seq` is told again when it is complete.
+        moment: Box<Moment>,
+    },
+    /// An agent changed.
+    Agent {
+        /// As it now is.
+        agent: Box<AgentView>,
+    },
+    /// A pull request changed, or somebody said something there.
+    Pull {
+        /// As it now is.
+        pull: Box<PullView>,
+        /// What is new beside it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        news: Vec<PullNews>,
+    },
+    /// A branch that others are merged into moved.
+    Base {
+        /// Where it is, and where it was.
+        base: BaseView,
+    },
+    /// A budget is running out, or has.
+    Budget {
+        /// As it now is.
+        budget: BudgetView,
+    },
 }
 
 /// The kinds of entries.
@@ -77,6 +125,20 @@ pub enum Kind {
     Repo,
     /// Pushes.
     Push,
+    /// Tasks.
+    Task,
+    /// Sessions.
+    Session,
+    /// What is said and done at desks.
+    Moment,
+    /// Agents.
+    Agent,
+    /// Pull requests.
+    Pull,
+    /// Branches that others are merged into.
+    Base,
+    /// Budgets.
+    Budget,
 }
 
 /// Told to a reader whose cursor the journal cannot continue from: read the lists again, then follow from `head`.
@@ -105,13 +167,34 @@ impl Happening {
             Happening::Template { .. } => Kind::Template,
             Happening::Repo { .. } => Kind::Repo,
             Happening::Push { .. } => Kind::Push,
+            Happening::Task { .. } => Kind::Task,
+            Happening::Session { .. } => Kind::Session,
+            Happening::Moment { .. } => Kind::Moment,
+            Happening::Agent { .. } => Kind::Agent,
+            Happening::Pull { .. } => Kind::Pull,
+            Happening::Base { .. } => Kind::Base,
+            Happening::Budget { .. } => Kind::Budget,
         }
     }
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 6] = [Kind::Sandbox, Kind::Key, Kind::Provider, Kind::Template, Kind::Repo, Kind::Push];
+    pub const ALL: [Kind; 13] = [
+        Kind::Sandbox,
+        Kind::Key,
+        Kind::Provider,
+        Kind::Template,
+        Kind::Repo,
+        Kind::Push,
+        Kind::Task,
+        Kind::Session,
+        Kind::Moment,
+        Kind::Agent,
+        Kind::Pull,
+        Kind::Base,
+        Kind::Budget,
+    ];
 
     /// The word used in JSON, SQL and as the SSE event.
     pub fn word(self) -> &'static str {
@@ -122,6 +205,13 @@ impl Kind {
             Kind::Template => "template",
             Kind::Repo => "repo",
             Kind::Push => "push",
+            Kind::Task => "task",
+            Kind::Session => "session",
+            Kind::Moment => "moment",
+            Kind::Agent => "agent",
+            Kind::Pull => "pull",
+            Kind::Base => "base",
+            Kind::Budget => "budget",
         }
     }
 }

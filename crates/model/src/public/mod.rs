@@ -6,10 +6,13 @@ mod ask;
 mod entry;
 mod exec;
 mod problem;
+mod pull;
 mod repo;
 mod secret;
 mod template;
+mod usage;
 mod view;
+mod work;
 
 pub use ask::{
     Defaults, Field, NewCheckout, NewFork, NewKey, NewLimits, NewNetwork, NewPause, NewSandbox, NewSnapshot,
@@ -20,10 +23,19 @@ pub use exec::{
     Activity, Command, ExecSignal, ExecSize, ExecView, Executed, FileEntry, FileKind, LogLine, NewExec, StatsView,
 };
 pub use problem::{FieldProblem, Problem};
+pub use pull::{
+    BaseView, CheckState, CheckView, CommentView, NewMerge, NewPull, NewPullComment, NewPullReview, PullNews,
+    PullPhase, PullView, ReviewView, Side, Verdict,
+};
 pub use repo::{NewRepo, PushView, RepoChange, RepoView};
 pub use secret::{NewSecret, SecretText, SecretView};
 pub use template::{From, NewTemplate, TemplateView};
+pub use usage::{BudgetState, BudgetView, UsageBy, UsageSum, UsageView};
 pub use view::{
     Actor, AuditView, Bearer, BreakerState, BreakerView, EndedView, KeyView, Minted, Page, PausedView, ProviderView,
     Readiness, ReadinessView, SandboxDetail, SandboxPage, SandboxView, SignedIn, Status,
+};
+pub use work::{
+    AgentView, NewAgent, NewAttempts, NewMessage, NewSession, NewTask, SessionView, TaskChange, TaskPage, TaskView,
+    Timeline, micros,
 };

@@ -110,6 +110,8 @@ async fn mmdebstrap(
     let mut command = program("mmdebstrap", as_root);
     command.arg("--variant=minbase");
     command.arg(if as_root { "--mode=root" } else { "--mode=unshare" });
+    // A mirror that does not answer at once is asked again.
+    command.arg("--aptopt=Acquire::Retries \"5\"");
     // Devices would only be left out again.
     command.arg("--skip=output/dev");
     if !packages.is_empty() {

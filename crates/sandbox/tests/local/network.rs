@@ -70,19 +70,6 @@ fn own_addresses() -> Vec<IpAddr> {
     String::from_utf8(told.stdout).unwrap().split_whitespace().map(|address| address.parse().unwrap()).collect()
 }
 
-/// A host outside that this machine is set up to reach, as its package manager knows it: its name and a path.
-fn mirror() -> (String, String) {
-    let mut texts = vec![fs::read_to_string("/etc/apt/sources.list").unwrap_or_default()];
-    for entry in fs::read_dir("/etc/apt/sources.list.d").into_iter().flatten().flatten() {
-        texts.push(fs::read_to_string(entry.path()).unwrap_or_default());
-    }
-    let words = texts.iter().flat_map(|text| text.lines()).filter(|line| !line.trim_start().starts_with('#'));
-    let found = words.flat_map(str::split_whitespace).find_map(|word| word.strip_prefix("http://"));
-    let place = found.expect("this test reaches outside by the mirror that apt is set up with, and finds none");
-    let (host, path) = place.split_once('/').unwrap_or((place, ""));
-    (host.to_owned(), format!("/{}/", path.trim_matches('/')))
-}
-
 /// Fetches by an ordinary client, which finds the proxy in its environment.
 fn fetch(host: &str, port: u16, path: &str) -> String {
     let script = format!(
@@ -104,13 +91,12 @@ async fn without_a_network_nobody_is_reached_and_the_gateway_says_why() {
     for address in ["192.0.2.1", "198.51.100.1", "10.0.0.1", "8.8.8.8"] {
         assert_eq!(call(&yard, &id, address, 80).await.out, "ENETUNREACH\n", "{address}");
     }
-    let (host, path) = mirror();
-    for (target, status, sentence) in ask(&yard, &id, &[format!("{host}:80"), "127.0.0.1:80".into()]).await {
+    for (target, status, sentence) in ask(&yard, &id, &["example.org:80".into(), "127.0.0.1:80".into()]).await {
         assert_eq!(status, 403, "{target}");
         assert!(sentence.contains("this sandbox has no network"), "{target}: {sentence}");
     }
     // Whoever names the gateway all the same is told the same.
-    let ran = yard.run(&id, &format!("http_proxy=$CARREL_GATEWAY {}", fetch(&host, 80, &path))).await;
+    let ran = yard.run(&id, &format!("http_proxy=$CARREL_GATEWAY {}", fetch("example.org", 80, "/"))).await;
     assert!(ran.out.starts_with("403 this sandbox has no network"), "{ran:?}");
     yard.close().await;
 }
@@ -188,12 +174,16 @@ async fn the_host_is_never_reached_however_it_is_spelled() {
     yard.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_list_is_kept_to_the_port() {
+#[test]
+fn a_list_is_kept_to_the_port() {
+    World::around("a_list_is_kept_to_the_port", list_to_the_port);
+}
+
+async fn list_to_the_port() {
     let yard = Yard::open().await;
-    let (host, path) = mirror();
-    let id = create(&yard, NetworkMode::Allow, &[&host]).await;
-    let ran = yard.run_as(&id, "user", &fetch(&host, 80, &path)).await;
+    let host = World::NAME;
+    let id = create(&yard, NetworkMode::Allow, &[host]).await;
+    let ran = yard.run_as(&id, "user", &fetch(host, 80, "/")).await;
     assert_eq!(ran.out, "200\n", "{ran:?}");
     let other = ask(&yard, &id, &["unlisted.example:80".into(), format!("x.{host}:80"), "203.0.113.9:80".into()]).await;
     for (target, status, sentence) in other {
@@ -201,17 +191,20 @@ async fn a_list_is_kept_to_the_port() {
         assert!(sentence.contains("is not on the list"), "{target}: {sentence}");
     }
     let id = create(&yard, NetworkMode::Allow, &[&format!("{host}:443")]).await;
-    let ran = yard.run_as(&id, "user", &fetch(&host, 80, &path)).await;
+    let ran = yard.run_as(&id, "user", &fetch(host, 80, "/")).await;
     assert!(ran.out.starts_with("403 ") && ran.out.contains("is not on the list"), "{ran:?}");
     yard.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn an_open_network_reaches_the_public_and_not_the_private() {
+#[test]
+fn an_open_network_reaches_the_public_and_not_the_private() {
+    World::around("an_open_network_reaches_the_public_and_not_the_private", public_and_not_private);
+}
+
+async fn public_and_not_private() {
     let yard = Yard::open().await;
-    let (host, path) = mirror();
     let id = create(&yard, NetworkMode::Open, &[]).await;
-    let ran = yard.run_as(&id, "user", &fetch(&host, 80, &path)).await;
+    let ran = yard.run_as(&id, "user", &fetch(World::NAME, 80, "/")).await;
     assert_eq!(ran.out, "200\n", "{ran:?}");
     let private =
         ["10.0.0.1:80", "192.168.1.1:80", "172.16.0.1:80", "100.64.0.1:80", "[fd00::1]:80"].map(str::to_owned);
@@ -244,6 +237,30 @@ struct World {
 impl World {
     const HOST: &str = "203.0.113.1";
     const SERVER: &str = "203.0.113.2";
+    /// How the server is called, where `/etc/hosts` knows it.
+    const NAME: &str = "world.example.org";
+
+    /// Runs a test beside a world that is its own: this program again, with a network and names that nobody else sees.
+    fn around<F: Future<Output = ()>>(name: &str, test: fn() -> F) {
+        if std::env::var_os("CARREL_TEST_WORLD").is_some() {
+            let _world = World::build();
+            tokio::runtime::Runtime::new().unwrap().block_on(test());
+            return;
+        }
+        let hosts = tempfile::NamedTempFile::new().unwrap();
+        fs::write(&hosts, format!("127.0.0.1 localhost\n{} {}\n", World::SERVER, World::NAME)).unwrap();
+        let enter = "mount --bind \"$1\" /etc/hosts && ip link set lo up && exec \"$2\" --exact \"$3\" --nocapture";
+        let told = Command::new("unshare")
+            .args(["--mount", "--net", "sh", "-c", enter, "sh"])
+            .arg(hosts.path())
+            .arg(std::env::current_exe().unwrap())
+            .arg(format!("network::{name}"))
+            .env("CARREL_TEST_WORLD", "1")
+            .output()
+            .unwrap();
+        let said = [told.stdout, told.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        assert!(told.status.success() && said[0].contains("1 passed"), "{}\n{}", said[0], said[1]);
+    }
 
     fn build() -> World {
         let name = format!("world-{}", std::process::id());
@@ -257,8 +274,25 @@ impl World {
         ip("link set world0 up");
         ip(&format!("-n {name} addr add {}/24 dev eth0", World::SERVER));
         ip(&format!("-n {name} link set eth0 up"));
-        // Tells who calls.
-        let script = "import socket\ns = socket.create_server(('0.0.0.0', 80))\nprint('up', flush=True)\nwhile True:\n  c, who = s.accept()\n  c.sendall(who[0].encode()); c.close()";
+        // Port 80 speaks HTTP; port 81 tells who calls.
+        let script = r"
+import http.server, socket, threading
+who = socket.create_server(('0.0.0.0', 81))
+def tell():
+    while True:
+        line, caller = who.accept()
+        line.sendall(caller[0].encode())
+        line.close()
+threading.Thread(target=tell, daemon=True).start()
+class Answer(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header('content-length', '0')
+        self.end_headers()
+web = http.server.ThreadingHTTPServer(('0.0.0.0', 80), Answer)
+print('up', flush=True)
+web.serve_forever()
+";
         let mut server = Command::new("ip")
             .args(["netns", "exec", &name, "python3", "-c", script])
             .stdout(std::process::Stdio::piped())
@@ -289,7 +323,7 @@ async fn an_interface_of_its_own_reaches_the_world_and_nobody_close() {
     let (one, two) = (yard.create(&spec).await, yard.create(&spec).await);
 
     let script = format!(
-        "import socket\nprint(socket.create_connection(({:?}, 80), timeout=20).recv(99).decode())",
+        "import socket\nprint(socket.create_connection(({:?}, 81), timeout=20).recv(99).decode())",
         World::SERVER
     );
     let ran = yard.run(&one, &python(&script, &[])).await;

@@ -14,6 +14,7 @@ use std::{sync::Arc, time::Duration};
 
 use http::{Method, StatusCode};
 use reqwest::Url;
+use secrecy::{ExposeSecret, SecretString};
 use serde::de::DeserializeOwned;
 
 use crate::{
@@ -76,6 +77,13 @@ pub struct GitHub {
 }
 
 impl GitHub {
+    /// What opens this repository over https, for git itself: a token that may end within the hour. Ask each time.
+    pub async fn git_token(&self) -> Result<SecretString, ForgeError> {
+        let Inner { rest, access } = &*self.inner;
+        let shown = access.authorization(rest, &self.slug).await?;
+        Ok(shown.expose_secret().trim_start_matches("Bearer ").to_owned().into())
+    }
+
     /// A question about this repository.
     fn ask<'s>(&'s self, method: Method, path: &[&'s str]) -> Ask {
         let start = ["repos", self.slug.owner(), self.slug.name()];

@@ -1,0 +1,157 @@
+//! `carrel agent …`
+
+use std::collections::BTreeMap;
+
+use carrel_model::{
+    AgentId, TemplateName,
+    agent::DialectName,
+    public::{AgentView, NewAgent, NewRepo, NewTask, Page, RepoView, TaskView},
+    sandbox::{EnvName, EnvValue},
+};
+use clap::{Args, Subcommand};
+use reqwest::Method;
+
+use super::{Client, sandbox::pairs, task};
+use crate::{
+    failure::{Exit, Failure},
+    say,
+};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// List the agents: those that came with the house, and those that were added
+    Ls,
+    /// Add an agent, or change the one of that name
+    Add(Add),
+    /// Forget an agent that was added
+    Rm {
+        /// Its name
+        name: AgentId,
+    },
+    /// Prove an agent end to end: a repository of its own, a task, a pull request
+    Test {
+        /// Its name
+        name: AgentId,
+        /// What it is asked
+        #[arg(default_value = "Write a file HELLO.md that says hello, and commit it.")]
+        prompt: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Add {
+    /// Its name
+    name: AgentId,
+    /// How it is started and read: shell, acp, claude, codex, opencode, …
+    #[arg(long)]
+    dialect: DialectName,
+    /// What is run; with the dialect shell, a line for sh -c in the working tree
+    #[arg(long)]
+    command: Option<String>,
+    /// A variable of its environment
+    #[arg(long = "env", value_name = "NAME=VALUE")]
+    env: Vec<String>,
+    /// The model that it asks for
+    #[arg(long)]
+    model: Option<String>,
+    /// What its sandboxes start from
+    #[arg(long)]
+    template: Option<TemplateName>,
+    /// How many of its tasks may work at the same time
+    #[arg(long)]
+    at_once: Option<carrel_model::number::Whole<1, 10_000>>,
+}
+
+impl Verb {
+    pub(crate) async fn run(self, client: &Client) -> Result<(), Failure> {
+        match self {
+            Verb::Ls => {
+                let page: Page<AgentView> = client.get("/agents").await?;
+                show(client, &page.items, true)
+            }
+            Verb::Add(add) => {
+                let usage = |error: carrel_model::Malformed| Failure::new(error.to_string()).exit(Exit::Usage);
+                let mut env = BTreeMap::new();
+                for (name, value) in pairs("--env", &add.env)? {
+                    env.insert(EnvName::try_from(name).map_err(usage)?, EnvValue::try_from(value).map_err(usage)?);
+                }
+                let new = NewAgent {
+                    name: add.name,
+                    dialect: add.dialect,
+                    command: add.command,
+                    env: Some(env).filter(|env| !env.is_empty()),
+                    model: add.model,
+                    template: add.template,
+                    at_once: add.at_once,
+                };
+                let agent = client.fetch(client.request(Method::POST, "/agents")?.json(&new)).await?;
+                show(client, &[agent], false)
+            }
+            Verb::Rm { name } => {
+                client.send(client.request(Method::DELETE, &format!("/agents/{name}"))?).await?;
+                say::line(&name);
+                Ok(())
+            }
+            Verb::Test { name, prompt } => test(client, name, prompt).await,
+        }
+    }
+}
+
+/// A whole journey with one agent, in a repository that is removed again.
+async fn test(client: &Client, name: AgentId, prompt: String) -> Result<(), Failure> {
+    let repo = format!("agent-test-{name}").parse().map_err(|error: carrel_model::Malformed| {
+        Failure::new(format!("`{name}` makes no name for a repository: {error}")).exit(Exit::Usage)
+    })?;
+    let new = NewRepo { name: Some(repo), new: true, ..NewRepo::default() };
+    let repo: RepoView = client.fetch(client.request(Method::POST, "/repos")?.json(&new)).await?;
+    let wish = NewTask {
+        repo: repo.name.clone(),
+        title: format!("Test of the agent {name}"),
+        prompt: Some(prompt),
+        agent: Some(name),
+        base: None,
+        start: true,
+        priority: None,
+        labels: Vec::new(),
+        depends_on: Vec::new(),
+        isolation: None,
+        network: None,
+        budget_usd: None,
+    };
+    let written: TaskView = client.fetch(client.request(Method::POST, "/tasks")?.json(&wish)).await?;
+    let ended = task::follow(client, written.id).await?;
+    let reached = ended.phase == carrel_model::task::TaskPhase::InReview;
+    let close = client.request(Method::POST, &format!("/tasks/{}/close?wait=closed", ended.id))?;
+    client.send(close).await?;
+    client.send(client.request(Method::DELETE, &format!("/repos/{}", repo.name))?).await?;
+    if reached {
+        say::aside(format_args!("carrel: the agent {} works: task {} reached a pull request", ended.agent, ended.id));
+        return Ok(());
+    }
+    Err(task::unfinished(&ended, "in_review"))
+}
+
+fn show(client: &Client, agents: &[AgentView], as_list: bool) -> Result<(), Failure> {
+    if client.json() {
+        return match agents {
+            [one] if !as_list => say::json(one),
+            all => say::json(&all),
+        };
+    }
+    if client.quiet() {
+        agents.iter().for_each(|agent| say::line(&agent.name));
+        return Ok(());
+    }
+    let row = |agent: &AgentView| {
+        vec![
+            agent.name.to_string(),
+            agent.dialect.to_string(),
+            if agent.found { "yes" } else { "no" }.to_owned(),
+            agent.model.clone().unwrap_or_default(),
+            agent.command.clone().unwrap_or_default(),
+            agent.hint.clone().unwrap_or_else(|| agent.about.clone()),
+        ]
+    };
+    say::table(&["NAME", "DIALECT", "HERE", "MODEL", "COMMAND", "ABOUT"], agents.iter().map(row));
+    Ok(())
+}

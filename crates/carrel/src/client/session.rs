@@ -1,0 +1,197 @@
+//! `carrel session …`
+
+use carrel_model::{
+    AgentId, RepoName, SessionId,
+    public::{Entry, Happening, NewMessage, NewSession, Page, SandboxView, SessionView, TaskPage, Timeline},
+    sandbox::Lifetime,
+};
+use clap::Subcommand;
+use eventsource_stream::Eventsource;
+use futures::StreamExt;
+use reqwest::Method;
+
+use super::{Client, ago, only_match, task};
+use crate::{failure::Failure, say};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Begin a conversation at a desk of its own
+    New {
+        /// Who answers
+        #[arg(long)]
+        agent: Option<AgentId>,
+        /// The repository on the desk
+        #[arg(long)]
+        repo: Option<RepoName>,
+        /// What to call it
+        #[arg(long)]
+        title: Option<String>,
+        /// How many seconds nothing may happen before its desk is paused
+        #[arg(long, value_name = "SECONDS")]
+        idle: Option<Lifetime>,
+    },
+    /// List sessions, newest first
+    Ls {
+        /// Only those in which something holds this text
+        #[arg(long)]
+        text: Option<String>,
+    },
+    /// Show a session and what was said in it
+    Show {
+        /// Its id, or the beginning of it
+        id: String,
+    },
+    /// Say something, and print the answer
+    Say {
+        /// Its id, or the beginning of it
+        id: String,
+        /// What to say; `-` reads standard input
+        text: String,
+        /// Do not wait for the answer
+        #[arg(long)]
+        no_wait: bool,
+    },
+    /// Let the desk of a session sleep
+    Pause {
+        /// Its id, or the beginning of it
+        id: String,
+    },
+    /// Wake the desk of a session
+    Resume {
+        /// Its id, or the beginning of it
+        id: String,
+    },
+    /// End a session, and its desk with it
+    Close {
+        /// Its id, or the beginning of it
+        id: String,
+    },
+}
+
+impl Verb {
+    pub(crate) async fn run(self, client: &Client) -> Result<(), Failure> {
+        match self {
+            Verb::New { agent, repo, title, idle } => {
+                let new = NewSession { agent, repo, title, idle_s: idle, ..NewSession::default() };
+                let session = client.fetch(client.request(Method::POST, "/sessions")?.json(&new)).await?;
+                show(client, &[session], false)
+            }
+            Verb::Ls { text } => {
+                let query: Vec<_> = text.into_iter().map(|text| ("q", text)).collect();
+                let request = client.request(Method::GET, "/sessions")?.query(&query);
+                let page: Page<SessionView> = client.fetch(request).await?;
+                show(client, &page.items, true)
+            }
+            Verb::Show { id } => {
+                let id = resolve(client, &id).await?;
+                let session: SessionView = client.get(&format!("/sessions/{id}")).await?;
+                show(client, &[session], false)?;
+                if !client.json() && !client.quiet() {
+                    print_after(client, &id, &mut 0).await?;
+                }
+                Ok(())
+            }
+            Verb::Say { id, text, no_wait } => {
+                let id = resolve(client, &id).await?;
+                say_and_follow(client, &id, task::said(text)?, no_wait).await
+            }
+            Verb::Pause { id } => act(client, &id, "pause").await,
+            Verb::Resume { id } => act(client, &id, "resume").await,
+            Verb::Close { id } => {
+                let id = resolve(client, &id).await?;
+                let session = client.fetch(client.request(Method::DELETE, &format!("/sessions/{id}"))?).await?;
+                show(client, &[session], false)
+            }
+        }
+    }
+}
+
+async fn act(client: &Client, typed: &str, verb: &str) -> Result<(), Failure> {
+    let id = resolve(client, typed).await?;
+    let request = client.request(Method::POST, &format!("/sessions/{id}/sandbox/{verb}"))?;
+    let _: SandboxView = client.fetch(request).await?;
+    let session: SessionView = client.get(&format!("/sessions/{id}")).await?;
+    show(client, &[session], false)
+}
+
+async fn say_and_follow(client: &Client, id: &SessionId, text: String, no_wait: bool) -> Result<(), Failure> {
+    let page: TaskPage = client.get("/tasks?limit=1").await?;
+    let mut after = page.as_of.0;
+    let request = client.request(Method::POST, &format!("/sessions/{id}/messages"))?;
+    let said: carrel_model::session::Moment = client.fetch(request.json(&NewMessage { role: None, text })).await?;
+    if no_wait {
+        return Ok(());
+    }
+    let mut seen = said.seq;
+    loop {
+        print_after(client, id, &mut seen).await?;
+        let session: SessionView = client.get(&format!("/sessions/{id}")).await?;
+        if !session.busy {
+            return print_after(client, id, &mut seen).await;
+        }
+        let request = client.request(Method::GET, "/events")?.query(&[("after", after)]);
+        let mut events = client.send(request).await?.bytes_stream().eventsource();
+        while let Some(Ok(event)) = events.next().await {
+            after = event.id.parse().unwrap_or(after);
+            let Ok(entry) = serde_json::from_str::<Entry>(&event.data) else { continue };
+            match entry.happening {
+                Happening::Moment { session_id, moment, .. } if session_id == *id && moment.seq > seen => {
+                    seen = moment.seq;
+                    task::print(client, &moment);
+                }
+                Happening::Session { session } if session.id == *id && !session.busy => {
+                    return print_after(client, id, &mut seen).await;
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+async fn print_after(client: &Client, id: &SessionId, seen: &mut i64) -> Result<(), Failure> {
+    loop {
+        let page: Timeline = client.get(&format!("/sessions/{id}/messages?limit=1000&after={seen}")).await?;
+        for moment in &page.items {
+            *seen = moment.seq;
+            task::print(client, moment);
+        }
+        if page.next.is_none() {
+            return Ok(());
+        }
+    }
+}
+
+async fn resolve(client: &Client, typed: &str) -> Result<SessionId, Failure> {
+    if let Ok(id) = typed.parse() {
+        return Ok(id);
+    }
+    let page: Page<SessionView> = client.get("/sessions?limit=1000").await?;
+    let found = only_match("session", typed, page.items.into_iter().map(|session| session.id.to_string()))?;
+    found.parse().map_err(|error: carrel_model::Malformed| Failure::new(error.to_string()))
+}
+
+fn show(client: &Client, sessions: &[SessionView], as_list: bool) -> Result<(), Failure> {
+    if client.json() {
+        return match sessions {
+            [one] if !as_list => say::json(one),
+            all => say::json(&all),
+        };
+    }
+    if client.quiet() {
+        sessions.iter().for_each(|session| say::line(&session.id));
+        return Ok(());
+    }
+    let row = |session: &SessionView| {
+        vec![
+            session.id.to_string(),
+            session.phase.word().to_owned(),
+            session.agent.to_string(),
+            session.repo.as_ref().map(ToString::to_string).unwrap_or_default(),
+            session.sandbox_id.as_ref().map(ToString::to_string).unwrap_or_default(),
+            ago(session.updated_at),
+            session.title.clone(),
+        ]
+    };
+    say::table(&["ID", "PHASE", "AGENT", "REPO", "SANDBOX", "AGE", "TITLE"], sessions.iter().map(row));
+    Ok(())
+}

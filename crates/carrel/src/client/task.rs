@@ -1,0 +1,583 @@
+//! `carrel task …`
+
+use carrel_model::{
+    AgentId, Branch, RepoName, TaskId,
+    public::{Happening, NewAttempts, NewMessage, NewNetwork, NewTask, Page, TaskChange, TaskPage, TaskView, Timeline},
+    sandbox::{HostRule, Isolation, NetworkMode},
+    session::{Moment, MomentKind},
+    task::{Dependency, TaskPhase, Until},
+};
+use clap::{Args, Subcommand};
+use eventsource_stream::Eventsource;
+use futures::StreamExt;
+use reqwest::{Method, Response};
+
+use super::{Client, ago, sandbox::word};
+use crate::{
+    failure::{Exit, Failure},
+    say,
+};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Write a card
+    New(Box<New>),
+    /// List tasks, newest first
+    Ls(List),
+    /// Show a task and what was said and done for it
+    Show {
+        /// Its number
+        #[arg(value_parser = task_id)]
+        id: TaskId,
+    },
+    /// Let somebody work on a task
+    Start(Act),
+    /// Stop whoever works on a task; what was done stays
+    Stop(Act),
+    /// Print what is said and done for a task
+    Logs {
+        /// Its number
+        #[arg(value_parser = task_id)]
+        id: TaskId,
+        /// Go on with what happens, until it rests
+        #[arg(long, short)]
+        follow: bool,
+    },
+    /// Print what a task changes against its base
+    Diff {
+        /// Its number
+        #[arg(value_parser = task_id)]
+        id: TaskId,
+        /// From this checkpoint on
+        #[arg(long, value_name = "SEQ")]
+        from: Option<i64>,
+        /// Up to this checkpoint
+        #[arg(long, value_name = "SEQ")]
+        to: Option<i64>,
+    },
+    /// Say something to the agent of a task
+    Message {
+        /// Its number
+        #[arg(value_parser = task_id)]
+        id: TaskId,
+        /// What to say; `-` reads standard input
+        text: String,
+        #[command(flatten)]
+        wait: Wait,
+    },
+    /// Try again what did not work
+    Retry(Act),
+    /// Put the branch of a task onto its newest base
+    Rebase(Act),
+    /// Put a task into its base
+    Merge(Act),
+    /// End a task without merging it; what was done is kept for a while
+    Close(Act),
+    /// Change what is written on a card
+    Set(Set),
+    /// Ask for other attempts at a task
+    Fork {
+        /// Its number
+        #[arg(value_parser = task_id)]
+        id: TaskId,
+        /// How many
+        #[arg(short = 'n', long, default_value = "1")]
+        count: carrel_model::task::Attempts,
+        /// Begin at this checkpoint of its timeline; at the base when left out
+        #[arg(long, value_name = "SEQ")]
+        from: Option<i64>,
+        /// Another agent
+        #[arg(long)]
+        agent: Option<AgentId>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct New {
+    /// What is wanted, in a few words
+    title: String,
+    /// Where; the only repository when left out
+    #[arg(long)]
+    repo: Option<RepoName>,
+    /// In as many words as it takes; `-` reads standard input
+    #[arg(long)]
+    prompt: Option<String>,
+    /// Who does it
+    #[arg(long)]
+    agent: Option<AgentId>,
+    /// The branch that it begins at
+    #[arg(long)]
+    base: Option<Branch>,
+    /// Begin at once
+    #[arg(long)]
+    start: bool,
+    /// The higher, the sooner
+    #[arg(long, allow_negative_numbers = true)]
+    priority: Option<i32>,
+    /// Something to stick on it
+    #[arg(long = "label")]
+    labels: Vec<String>,
+    /// A task that comes first, as ID or ID:started, ID:in_review, ID:merged
+    #[arg(long = "depends-on", value_name = "ID[:UNTIL]", value_parser = dependency)]
+    depends_on: Vec<Dependency>,
+    /// How strongly its desk is kept apart
+    #[arg(long, value_parser = word::<Isolation>)]
+    isolation: Option<Isolation>,
+    /// How open its network is: none, allow or open
+    #[arg(long, value_parser = word::<NetworkMode>)]
+    network: Option<NetworkMode>,
+    /// A host that may be reached, with --network allow
+    #[arg(long, value_name = "HOST")]
+    allow: Vec<String>,
+    /// How much may be spent, in dollars
+    #[arg(long, value_name = "USD")]
+    budget: Option<f64>,
+    /// Repeating the command with the same key writes one card
+    #[arg(long, value_name = "KEY")]
+    idempotency_key: Option<String>,
+    #[command(flatten)]
+    wait: Wait,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Set {
+    /// Its number
+    #[arg(value_parser = task_id)]
+    id: TaskId,
+    /// In a few words
+    #[arg(long)]
+    title: Option<String>,
+    /// In as many words as it takes
+    #[arg(long)]
+    prompt: Option<String>,
+    /// Who does it
+    #[arg(long)]
+    agent: Option<AgentId>,
+    /// The higher, the sooner
+    #[arg(long, allow_negative_numbers = true)]
+    priority: Option<i32>,
+    /// Everything to stick on it
+    #[arg(long = "label")]
+    labels: Option<Vec<String>>,
+    /// Everything that comes first
+    #[arg(long = "depends-on", value_name = "ID[:UNTIL]", value_parser = dependency)]
+    depends_on: Option<Vec<Dependency>>,
+    /// How much may be spent, in dollars
+    #[arg(long, value_name = "USD")]
+    budget: Option<f64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    /// Only those in these phases, with commas between them
+    #[arg(long)]
+    phase: Option<String>,
+    /// Only those in this repository
+    #[arg(long)]
+    repo: Option<RepoName>,
+    /// Only those of this agent
+    #[arg(long)]
+    agent: Option<AgentId>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Act {
+    /// Their numbers
+    #[arg(required = true, value_parser = task_id)]
+    ids: Vec<TaskId>,
+    #[command(flatten)]
+    wait: Wait,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Wait {
+    /// Wait until it is in this phase: in_review, merged, closed, …
+    #[arg(long, value_name = "PHASE", num_args = 0..=1, require_equals = true, value_parser = phase)]
+    wait: Option<Option<TaskPhase>>,
+    /// How many seconds to wait at most
+    #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=600))]
+    wait_timeout: u64,
+}
+
+/// A number, or a branch that is named after one.
+pub(crate) fn task_id(text: &str) -> Result<TaskId, String> {
+    TaskId::try_from(text.to_owned()).map_err(|error| error.to_string())
+}
+
+fn phase(text: &str) -> Result<TaskPhase, String> {
+    let known = TaskPhase::ALL.map(TaskPhase::word).join(", ");
+    TaskPhase::from_word(text).ok_or_else(|| format!("one of: {known}"))
+}
+
+fn dependency(text: &str) -> Result<Dependency, String> {
+    let (id, until) = text.split_once(':').unwrap_or((text, "merged"));
+    Ok(Dependency { task_id: task_id(id)?, until: word::<Until>(until)? })
+}
+
+impl Verb {
+    pub(crate) async fn run(self, client: &Client) -> Result<(), Failure> {
+        match self {
+            Verb::New(new) => new.run(client).await,
+            Verb::Ls(list) => list.run(client).await,
+            Verb::Show { id } => show_one(client, id).await,
+            Verb::Start(act) => act.run(client, "start", TaskPhase::InReview).await,
+            Verb::Stop(act) => act.run(client, "stop", TaskPhase::Backlog).await,
+            Verb::Retry(act) => act.run(client, "retry", TaskPhase::InReview).await,
+            Verb::Rebase(act) => act.run(client, "rebase", TaskPhase::InReview).await,
+            Verb::Merge(act) => act.run(client, "merge", TaskPhase::Merged).await,
+            Verb::Close(act) => act.run(client, "close", TaskPhase::Closed).await,
+            Verb::Logs { id, follow: false } => logs(client, id).await.map(drop),
+            Verb::Logs { id, follow: true } => follow(client, id).await.map(drop),
+            Verb::Diff { id, from, to } => {
+                let query: Vec<_> = [("from", from), ("to", to)].into_iter().filter(|(_, seq)| seq.is_some()).collect();
+                let request = client.request(Method::GET, &format!("/tasks/{id}/diff"))?.query(&query);
+                let mut pieces = client.send(request).await?.bytes_stream();
+                while let Some(Ok(piece)) = pieces.next().await {
+                    if !say::bytes(&piece) {
+                        break;
+                    }
+                }
+                Ok(())
+            }
+            Verb::Message { id, text, wait } => {
+                let text = said(text)?;
+                let request = client.request(Method::POST, &format!("/tasks/{id}/message"))?;
+                let request = request.query(&wait.query(TaskPhase::InReview)).json(&NewMessage { role: None, text });
+                let waiting = wait.progress(&format!("waiting for task {id}"));
+                let answer = client.send(request).await?;
+                waiting.finish_and_clear();
+                wait.finish(client, answer, TaskPhase::InReview).await
+            }
+            Verb::Set(set) => set.run(client).await,
+            Verb::Fork { id, count, from, agent } => {
+                let body = NewAttempts { count: Some(count), from, agent };
+                let request = client.request(Method::POST, &format!("/tasks/{id}/fork"))?.json(&body);
+                let page: Page<TaskView> = client.fetch(request).await?;
+                show(client, &page.items, true)
+            }
+        }
+    }
+}
+
+/// What was typed, or what stands on standard input.
+pub(crate) fn said(text: String) -> Result<String, Failure> {
+    if text != "-" {
+        return Ok(text);
+    }
+    std::io::read_to_string(std::io::stdin())
+        .map_err(|error| Failure::new(format!("standard input cannot be read: {error}")))
+}
+
+impl New {
+    async fn run(self, client: &Client) -> Result<(), Failure> {
+        let usage = |error: String| Failure::new(error).exit(Exit::Usage);
+        let repo = match self.repo {
+            Some(repo) => repo,
+            None => only_repo(client).await?,
+        };
+        let allow: Result<Vec<HostRule>, _> = self.allow.iter().cloned().map(HostRule::try_from).collect();
+        let allow = allow.map_err(|error| usage(error.to_string()))?;
+        let mode = self.network.or((!allow.is_empty()).then_some(NetworkMode::Allow));
+        let priority = self.priority.map(TryInto::try_into).transpose().map_err(|error: &str| usage(error.into()))?;
+        let new = NewTask {
+            repo,
+            title: self.title,
+            prompt: self.prompt.map(said).transpose()?,
+            agent: self.agent,
+            base: self.base,
+            start: self.start || self.wait.wait.is_some(),
+            priority,
+            labels: self.labels,
+            depends_on: self.depends_on,
+            isolation: self.isolation,
+            network: mode.map(|mode| NewNetwork { mode, allow, interface: false }),
+            budget_usd: self.budget,
+        };
+        let mut request = client.request(Method::POST, "/tasks")?.query(&self.wait.query(TaskPhase::InReview));
+        if let Some(key) = &self.idempotency_key {
+            request = request.header("Idempotency-Key", key);
+        }
+        let waiting = self.wait.progress("working");
+        let answer = client.send(request.json(&new)).await?;
+        waiting.finish_and_clear();
+        self.wait.finish(client, answer, TaskPhase::InReview).await
+    }
+}
+
+/// The one repository that there is.
+pub(crate) async fn only_repo(client: &Client) -> Result<RepoName, Failure> {
+    let page: Page<carrel_model::public::RepoView> = client.get("/repos").await?;
+    match page.items.as_slice() {
+        [one] => Ok(one.name.clone()),
+        [] => {
+            Err(Failure::new("there is no repository yet").hint("add one with `carrel repo add`").exit(Exit::NotFound))
+        }
+        many => {
+            let names: Vec<_> = many.iter().map(|repo| repo.name.to_string()).collect();
+            Err(Failure::new(format!("say which repository with --repo: {}", names.join(", "))).exit(Exit::Usage))
+        }
+    }
+}
+
+impl Set {
+    async fn run(self, client: &Client) -> Result<(), Failure> {
+        let usage = |error: &str| Failure::new(error).exit(Exit::Usage);
+        let change = TaskChange {
+            title: self.title,
+            prompt: self.prompt,
+            agent: self.agent,
+            priority: self.priority.map(TryInto::try_into).transpose().map_err(usage)?,
+            labels: self.labels,
+            depends_on: self.depends_on,
+            budget_usd: self.budget,
+        };
+        let request = client.request(Method::PATCH, &format!("/tasks/{}", self.id))?.json(&change);
+        show(client, &[client.fetch(request).await?], false)
+    }
+}
+
+impl Act {
+    async fn run(self, client: &Client, verb: &str, usual: TaskPhase) -> Result<(), Failure> {
+        let mut failure = None;
+        for id in &self.ids {
+            let request = client.request(Method::POST, &format!("/tasks/{id}/{verb}"))?.query(&self.wait.query(usual));
+            let waiting = self.wait.progress(&format!("waiting for task {id}"));
+            let answer = client.send(request).await;
+            waiting.finish_and_clear();
+            let finished = match answer {
+                Ok(answer) => self.wait.finish(client, answer, usual).await,
+                Err(error) => Err(error),
+            };
+            // One that cannot be moved does not keep the others.
+            if let Err(error) = finished {
+                failure = Some(error);
+            }
+        }
+        failure.map_or(Ok(()), Err)
+    }
+}
+
+impl Wait {
+    fn query(&self, usual: TaskPhase) -> Vec<(&'static str, String)> {
+        let Some(phase) = self.wait else { return Vec::new() };
+        vec![("wait", phase.unwrap_or(usual).word().to_owned()), ("timeout", self.wait_timeout.to_string())]
+    }
+
+    fn progress(&self, message: &str) -> indicatif::ProgressBar {
+        if self.wait.is_some() { say::progress(message) } else { indicatif::ProgressBar::hidden() }
+    }
+
+    /// Shows what came back, then says if the wait did not end well.
+    async fn finish(&self, client: &Client, answer: Response, usual: TaskPhase) -> Result<(), Failure> {
+        let waited = answer.headers().get("carrel-waited").and_then(|value| value.to_str().ok()).map(str::to_owned);
+        let view: TaskView =
+            answer.json().await.map_err(|error| Failure::new(format!("the answer cannot be understood: {error}")))?;
+        show(client, std::slice::from_ref(&view), false)?;
+        let wanted = self.wait.flatten().unwrap_or(usual).word();
+        match waited.as_deref() {
+            Some("not-yet") => {
+                let sentence =
+                    format!("task {} is {} after {} s, not {wanted}", view.id, view.phase.word(), self.wait_timeout);
+                Err(Failure::new(sentence).exit(Exit::TimedOut))
+            }
+            Some("never") => Err(unfinished(&view, wanted)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Why a task is not where it was waited for.
+pub(crate) fn unfinished(view: &TaskView, wanted: &str) -> Failure {
+    let why = view.needs.as_ref().map_or_else(
+        || format!("task {} is {}, not {wanted}", view.id, view.phase.word()),
+        |needs| format!("task {} needs you: {}", view.id, say::printable(&needs.detail)),
+    );
+    Failure::new(why).hint(format!("`carrel task show {}` tells the whole story", view.id)).exit(Exit::Failed)
+}
+
+impl List {
+    async fn run(self, client: &Client) -> Result<(), Failure> {
+        let mut query = Vec::new();
+        query.extend(self.phase.map(|phase| ("phase", phase)));
+        query.extend(self.repo.map(|repo| ("repo", repo.to_string())));
+        query.extend(self.agent.map(|agent| ("agent", agent.to_string())));
+        let mut items: Vec<TaskView> = Vec::new();
+        let mut cursor: Option<String> = None;
+        loop {
+            let mut request = client.request(Method::GET, "/tasks")?.query(&query).query(&[("limit", "1000")]);
+            if let Some(cursor) = &cursor {
+                request = request.query(&[("cursor", cursor)]);
+            }
+            let page: TaskPage = client.fetch(request).await?;
+            items.extend(page.items);
+            match page.next {
+                Some(next) => cursor = Some(next),
+                None => return show(client, &items, true),
+            }
+        }
+    }
+}
+
+async fn show_one(client: &Client, id: TaskId) -> Result<(), Failure> {
+    let task: TaskView = client.get(&format!("/tasks/{id}")).await?;
+    if client.json() {
+        return say::json(&task);
+    }
+    if client.quiet() {
+        say::line(task.id);
+        return Ok(());
+    }
+    let field = |name: &str, value: String| {
+        if !value.is_empty() {
+            say::line(format_args!("{name:<10} {}", say::printable(&value)));
+        }
+    };
+    field("task", format!("{}  {}", task.id, task.title));
+    field("phase", task.phase.word().to_owned());
+    if let Some(needs) = &task.needs {
+        field("needs you", needs.detail.clone());
+    }
+    field("repo", format!("{} › {} → {}", task.repo, task.branch, task.base));
+    field("agent", task.agent.to_string());
+    field("desk", task.sandbox_id.as_ref().map(ToString::to_string).unwrap_or_default());
+    let commits = format!("{} ahead, {} behind", task.ahead, task.behind);
+    field("head", task.head.as_ref().map(|head| format!("{}  {commits}", head.short())).unwrap_or_default());
+    field(
+        "pull",
+        task.pull
+            .as_ref()
+            .map(|pull| format!("{} {} {}", pull.number, pull.phase.word(), pull.url))
+            .unwrap_or_default(),
+    );
+    for conflict in &task.conflicts {
+        let with = conflict.task_id.map_or_else(|| task.base.to_string(), |other| format!("task {other}"));
+        field("conflict", format!("with {with} in {}", conflict.paths.join(", ")));
+    }
+    field("cost", if task.cost_usd > 0.0 { format!("${:.4}", task.cost_usd) } else { String::new() });
+    say::line("");
+    logs(client, id).await.map(drop)
+}
+
+/// Prints the timeline so far, and says where it ends.
+async fn logs(client: &Client, id: TaskId) -> Result<i64, Failure> {
+    let mut last = 0;
+    loop {
+        let page: Timeline = client.get(&format!("/tasks/{id}/timeline?limit=1000&after={last}")).await?;
+        for moment in &page.items {
+            last = moment.seq;
+            print(client, moment);
+        }
+        if page.next.is_none() {
+            return Ok(last);
+        }
+    }
+}
+
+/// Prints the timeline, and what comes after it, until the task rests. Gives the task as it then is.
+pub(crate) async fn follow(client: &Client, id: TaskId) -> Result<TaskView, Failure> {
+    let page: TaskPage = client.get("/tasks?limit=1").await?;
+    let mut after = page.as_of.0;
+    let mut seen = logs(client, id).await?;
+    let mut failures = 0;
+    loop {
+        let task: TaskView = client.get(&format!("/tasks/{id}")).await?;
+        if rests(&task) {
+            logs_after(client, id, &mut seen).await?;
+            return Ok(task);
+        }
+        let query = [("task_id", id.to_string()), ("after", after.to_string())];
+        let request = client.request(Method::GET, "/events")?.query(&query);
+        let answer = match client.send(request).await {
+            Ok(answer) => answer,
+            Err(failure) if failure.is_refusal() || failures > 20 => return Err(failure),
+            Err(_) => {
+                failures += 1;
+                tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+                continue;
+            }
+        };
+        failures = 0;
+        let mut events = answer.bytes_stream().eventsource();
+        while let Some(Ok(event)) = events.next().await {
+            after = event.id.parse().unwrap_or(after);
+            let Ok(entry) = serde_json::from_str::<carrel_model::public::Entry>(&event.data) else { continue };
+            match entry.happening {
+                Happening::Moment { moment, .. } if moment.seq > seen => {
+                    seen = moment.seq;
+                    print(client, &moment);
+                }
+                Happening::Task { task } if rests(&task) => {
+                    logs_after(client, id, &mut seen).await?;
+                    return Ok(*task);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+async fn logs_after(client: &Client, id: TaskId, seen: &mut i64) -> Result<(), Failure> {
+    let page: Timeline = client.get(&format!("/tasks/{id}/timeline?limit=1000&after={seen}")).await?;
+    for moment in &page.items {
+        *seen = moment.seq;
+        print(client, moment);
+    }
+    Ok(())
+}
+
+fn rests(task: &TaskView) -> bool {
+    task.phase.is_over() || (task.phase.rests() && task.want != carrel_model::task::TaskWant::Merged)
+}
+
+/// One moment, as people read it.
+pub(crate) fn print(client: &Client, moment: &Moment) {
+    if client.json() {
+        say::line(serde_json::to_string(moment).unwrap_or_default());
+        return;
+    }
+    let who = match (moment.kind, moment.role) {
+        (MomentKind::Tool, _) => "tool",
+        (MomentKind::Checkpoint, _) => "save",
+        (MomentKind::Note, _) => "note",
+        (MomentKind::Thought, _) => "thinks",
+        (MomentKind::Question, _) => "asks",
+        (MomentKind::Message, carrel_model::agent::Voice::User) => "you",
+        (MomentKind::Message, carrel_model::agent::Voice::Agent) => "agent",
+        (MomentKind::Message, carrel_model::agent::Voice::House) => "carrel",
+    };
+    let mut lines = moment.text.lines();
+    say::line(format_args!("{who:>7}  {}", say::printable(lines.next().unwrap_or_default())));
+    for line in lines {
+        say::line(format_args!("{:>7}  {}", "", say::printable(line)));
+    }
+}
+
+/// Shows tasks; one by itself is an object and not a list, where JSON is wanted.
+pub(crate) fn show(client: &Client, tasks: &[TaskView], as_list: bool) -> Result<(), Failure> {
+    if client.json() {
+        return match tasks {
+            [one] if !as_list => say::json(one),
+            all => say::json(&all),
+        };
+    }
+    if client.quiet() {
+        tasks.iter().for_each(|task| say::line(task.id));
+        return Ok(());
+    }
+    let row = |task: &TaskView| {
+        let pull = task.pull.as_ref().map(|pull| format!("#{} {}", pull.number, pull.phase.word())).unwrap_or_default();
+        let needs = task.needs.as_ref().map(|needs| needs.detail.lines().next().unwrap_or_default().to_owned());
+        vec![
+            task.id.to_string(),
+            task.phase.word().to_owned(),
+            task.repo.to_string(),
+            task.agent.to_string(),
+            pull,
+            ago(task.updated_at),
+            task.title.clone(),
+            needs.or_else(|| task.doing.clone()).unwrap_or_default(),
+        ]
+    };
+    say::table(&["ID", "PHASE", "REPO", "AGENT", "PULL", "AGE", "TITLE", "NOW"], tasks.iter().map(row));
+    Ok(())
+}

@@ -1,0 +1,158 @@
+//! The agents desk: named ways to run a coding agent. Those that come with the house are always there.
+
+use std::{path::Path, sync::Arc};
+
+use carrel_agent::{AgentSettings, Dialect, Offer, Program};
+use carrel_model::{
+    Action, AgentId, Grant, Subject, Timestamp,
+    agent::{Agent, DialectName, check_command},
+    audit::{AuditLine, Outcome},
+    public::{AgentView, NewAgent},
+};
+
+use crate::{Error, house::House};
+
+/// Shows, adds and removes agents.
+pub struct AgentsDesk<'h> {
+    pub(crate) house: &'h Arc<House>,
+}
+
+impl AgentsDesk<'_> {
+    /// All agents, by name.
+    pub async fn list(&self, grant: &Grant) -> Result<Vec<AgentView>, Error> {
+        self.house.admit(grant, Action::AgentRead, Subject::House).await?;
+        let mut all: std::collections::BTreeMap<AgentId, Agent> =
+            built_in().into_iter().map(|agent| (agent.name.clone(), agent)).collect();
+        all.extend(self.house.store.agents().list().await?.into_iter().map(|agent| (agent.name.clone(), agent)));
+        Ok(all.values().map(shown).collect())
+    }
+
+    /// Shows one.
+    pub async fn get(&self, grant: &Grant, name: &AgentId) -> Result<AgentView, Error> {
+        self.house.admit(grant, Action::AgentRead, Subject::Agent(name)).await?;
+        Ok(shown(&find(self.house, name).await?))
+    }
+
+    /// Adds an agent, or changes the one of that name. The flag says that it was there.
+    pub async fn add(&self, grant: &Grant, new: NewAgent) -> Result<(AgentView, bool), Error> {
+        self.house.admit(grant, Action::AgentAdd, Subject::Agent(&new.name)).await?;
+        let dialect = dialect_of(&new.dialect)?;
+        if let Some(command) = &new.command {
+            check_command(command).map_err(|error| Error::field("command", error.to_string()))?;
+        }
+        let before = self.house.store.agents().find(&new.name).await?;
+        let now = self.house.store.now();
+        let agent = Agent {
+            name: new.name,
+            dialect: new.dialect,
+            command: new.command,
+            env: new.env.unwrap_or_default(),
+            model: new.model,
+            template: new.template,
+            at_once: new.at_once,
+            built_in: false,
+            created_at: before.as_ref().map_or(now, |before| before.created_at),
+            updated_at: now,
+            revision: before.as_ref().map_or(1, |before| before.revision + 1),
+        };
+        dialect.check(&settings(&agent)).map_err(|error| Error::field("command", error.to_string()))?;
+        let (view, by) = (shown(&agent), grant.clone());
+        let told = view.clone();
+        let written = self.house.store.change(move |tx| {
+            Box::pin(async move {
+                let subject = Some(agent.name.to_string());
+                tx.put_agent(&agent, told).await?;
+                tx.audit(&AuditLine::by(&by, Action::AgentAdd.word(), subject, Outcome::Done, tx.now())).await?;
+                Ok::<_, Error>(())
+            })
+        });
+        written.await?;
+        Ok((view, before.is_some()))
+    }
+
+    /// Forgets an agent that was added. One that came with the house is then as it came.
+    pub async fn remove(&self, grant: &Grant, name: &AgentId) -> Result<(), Error> {
+        self.house.admit(grant, Action::AgentRemove, Subject::Agent(name)).await?;
+        let agent = find(self.house, name).await?;
+        if agent.built_in {
+            return Err(Error::Conflict { why: format!("the agent `{name}` came with the house and stays") });
+        }
+        let (view, by) = (shown(&agent), grant.clone());
+        let removed = self.house.store.change(move |tx| {
+            Box::pin(async move {
+                let subject = Some(view.name.to_string());
+                tx.remove_agent(view).await?;
+                tx.audit(&AuditLine::by(&by, Action::AgentRemove.word(), subject, Outcome::Done, tx.now())).await?;
+                Ok::<_, Error>(())
+            })
+        });
+        removed.await
+    }
+}
+
+/// The agent of a name: added, or one that came with the house.
+pub(crate) async fn find(house: &House, name: &AgentId) -> Result<Agent, Error> {
+    if let Some(agent) = house.store.agents().find(name).await? {
+        return Ok(agent);
+    }
+    let known = built_in().into_iter().find(|agent| agent.name == *name);
+    known.ok_or_else(|| Error::NotFound { what: format!("agent `{name}`") })
+}
+
+/// How an agent's dialect is set up.
+pub(crate) fn settings(agent: &Agent) -> AgentSettings {
+    AgentSettings {
+        command: agent.command.clone(),
+        env: agent.env.iter().map(|(name, value)| (name.as_str().to_owned(), value.as_str().to_owned())).collect(),
+        model: agent.model.clone(),
+        ..AgentSettings::default()
+    }
+}
+
+/// The dialect of a name.
+pub(crate) fn dialect_of(name: &DialectName) -> Result<Dialect, Error> {
+    name.as_str().parse().map_err(|error: carrel_agent::AgentError| Error::field("dialect", error.to_string()))
+}
+
+/// The demo, and every agent that we know how to talk to.
+fn built_in() -> Vec<Agent> {
+    let plain = |name: &str, dialect: Dialect, command: Option<&str>| {
+        Some(Agent {
+            name: name.parse().ok()?,
+            dialect: dialect.word().parse().ok()?,
+            command: command.map(str::to_owned),
+            env: Default::default(),
+            model: None,
+            template: None,
+            at_once: None,
+            built_in: true,
+            created_at: Timestamp::UNIX_EPOCH,
+            updated_at: Timestamp::UNIX_EPOCH,
+            revision: 0,
+        })
+    };
+    let known = Offer::KNOWN.iter().map(|offer| plain(offer.name, offer.dialect, offer.command));
+    [plain("demo", Dialect::Demo, None)].into_iter().chain(known).flatten().collect()
+}
+
+fn shown(agent: &Agent) -> AgentView {
+    let dialect = Dialect::from_word(agent.dialect.as_str());
+    let about = dialect.map_or_else(String::new, |dialect| dialect.description().to_owned());
+    let program = program_of(agent, dialect);
+    let found = program.is_none_or(|program| is_found(program.name));
+    let hint = program.filter(|_| !found).map(|program| program.install.to_owned());
+    AgentView::of(agent, about, found, hint)
+}
+
+fn program_of(agent: &Agent, dialect: Option<Dialect>) -> Option<Program> {
+    let first = agent.command.as_deref().and_then(|command| command.split_whitespace().next());
+    match first {
+        Some(first) => Offer::KNOWN.iter().find(|offer| offer.program.name == first).map(|offer| offer.program),
+        None => dialect.and_then(Dialect::program),
+    }
+}
+
+/// What the template `host` shows of this machine is below `/usr`.
+fn is_found(program: &str) -> bool {
+    ["/usr/local/bin", "/usr/bin", "/bin"].iter().any(|folder| Path::new(folder).join(program).exists())
+}

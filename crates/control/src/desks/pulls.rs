@@ -1,0 +1,237 @@
+//! The pulls desk: pull requests of every repository, at whatever forge they are.
+
+use std::sync::Arc;
+
+use carrel_forge::{self as forge, Forge, PullChange, PullNumber, hooks::Dialect};
+use carrel_model::{
+    Action, Branch, Grant, RepoName, Subject,
+    audit::{AuditLine, Outcome},
+    public::{
+        CheckView, CommentView, NewMerge, NewPull, NewPullComment, NewPullReview, Page, PullPhase, PullView,
+        ReviewView, Side, Verdict,
+    },
+};
+use carrel_store::PullFilter;
+
+use super::repos::find;
+use crate::{
+    Error, Foreseen, LetterRefused, Live, MergeRefused, MergeWish, Merged, Moved, Paging, Posted,
+    forges::forge_as,
+    house::House,
+    pulls::{
+        PullWish, checks_of, comment_of, forecast, look_at_pull, merge_pull, open_pull, publish, review_of, take_letter,
+    },
+};
+
+/// Shows pull requests, speaks at them, and merges them.
+pub struct PullsDesk<'h> {
+    pub(crate) house: &'h Arc<House>,
+}
+
+/// Which pulls are asked for.
+#[derive(Debug, Clone, Default)]
+pub struct PullQuery {
+    /// Of this repository.
+    pub repo: Option<RepoName>,
+    /// In this phase.
+    pub phase: Option<PullPhase>,
+    /// Whether they are over, in whatever way.
+    pub over: Option<bool>,
+    /// Of this branch.
+    pub head: Option<Branch>,
+    /// How much of the list.
+    pub paging: Paging,
+}
+
+impl PullsDesk<'_> {
+    /// A page of pulls as they were last seen, newest first.
+    pub async fn list(&self, grant: &Grant, query: PullQuery) -> Result<Page<PullView>, Error> {
+        let subject = query.repo.as_ref().map_or(Subject::House, Subject::Repo);
+        self.house.admit(grant, Action::RepoRead, subject).await?;
+        let limit = query.paging.limit();
+        let filter = PullFilter {
+            repo: query.repo,
+            phase: query.phase,
+            over: query.over,
+            head: query.head,
+            before: query.paging.after()?,
+        };
+        let mut items = self.house.store.seen_pulls().list(&filter, limit + 1).await?;
+        let place = |pull: &PullView| Paging::place(pull.created_at, &format!("{}/{}", pull.repo, pull.number));
+        let next = Paging::cut(&mut items, limit, place);
+        Ok(Page { items, next })
+    }
+
+    /// Opens a pull, or finds the open one of the same branch and changes it. A branch that follows an upstream is
+    /// published first.
+    pub async fn open(&self, grant: &Grant, new: NewPull) -> Result<PullView, Error> {
+        self.house.admit(grant, Action::PullTalk, Subject::Repo(&new.repo)).await?;
+        if new.title.trim().is_empty() {
+            return Err(Error::field("title", "a pull has a title"));
+        }
+        let repo = find(self.house, &new.repo).await?;
+        let empty = || Error::field("base", "the repo has no default branch yet; say which one");
+        let base = new.base.or(repo.default_branch).ok_or_else(empty)?;
+        publish(self.house, &new.repo, &new.head).await?;
+        let wish = PullWish {
+            repo: new.repo,
+            head: new.head,
+            base,
+            title: new.title,
+            body: new.body,
+            draft: new.draft,
+            labels: new.labels,
+            reviewers: new.reviewers,
+        };
+        let pull = open_pull(self.house, &wish).await?;
+        self.note(grant, Action::PullTalk, &pull, "opened").await?;
+        Ok(pull)
+    }
+
+    /// One pull as it now is; as it was last seen when its forge does not answer.
+    pub async fn get(&self, grant: &Grant, repo: &RepoName, number: u64) -> Result<PullView, Error> {
+        self.house.admit(grant, Action::RepoRead, Subject::Repo(repo)).await?;
+        match look_at_pull(self.house, repo, number).await {
+            Err(error @ (Error::Unavailable { .. } | Error::Limited { .. })) => {
+                self.house.store.seen_pulls().find(repo, number).await?.ok_or(error)
+            }
+            looked => looked,
+        }
+    }
+
+    /// What a pull changes, as a unified diff.
+    pub async fn diff(&self, grant: &Grant, repo: &RepoName, number: u64) -> Result<String, Error> {
+        let forge = self.reach(grant, Action::RepoRead, repo).await?;
+        Ok(forge.diff(PullNumber(number)).await?)
+    }
+
+    /// What was said at a pull, the oldest first.
+    pub async fn comments(&self, grant: &Grant, repo: &RepoName, number: u64) -> Result<Vec<CommentView>, Error> {
+        let forge = self.reach(grant, Action::RepoRead, repo).await?;
+        Ok(forge.comments(PullNumber(number), None).await?.into_iter().map(comment_of).collect())
+    }
+
+    /// Says something at a pull, in the name of the key.
+    pub async fn comment(
+        &self,
+        grant: &Grant,
+        repo: &RepoName,
+        number: u64,
+        new: NewPullComment,
+    ) -> Result<CommentView, Error> {
+        let forge = self.reach(grant, Action::PullTalk, repo).await?;
+        let place = match (new.path, new.line) {
+            (None, None) => None,
+            (Some(path), Some(line)) if line > 0 => {
+                let side = match new.side.unwrap_or_default() {
+                    Side::Old => forge::Side::Old,
+                    Side::New => forge::Side::New,
+                };
+                Some(forge::Place { path, line: Some(line), side })
+            }
+            _ => return Err(Error::field("line", "a comment on a line names a path and a line from 1 on")),
+        };
+        if new.body.trim().is_empty() {
+            return Err(Error::field("body", "a comment says something"));
+        }
+        let said = forge.comment(PullNumber(number), &forge::NewComment { body: new.body, place, stamp: None }).await?;
+        let pull = look_at_pull(self.house, repo, number).await?;
+        self.note(grant, Action::PullTalk, &pull, "commented").await?;
+        Ok(comment_of(said))
+    }
+
+    /// What people think of a pull, the oldest first.
+    pub async fn reviews(&self, grant: &Grant, repo: &RepoName, number: u64) -> Result<Vec<ReviewView>, Error> {
+        let forge = self.reach(grant, Action::RepoRead, repo).await?;
+        Ok(forge.reviews(PullNumber(number)).await?.into_iter().map(review_of).collect())
+    }
+
+    /// Judges a pull, in the name of the key.
+    pub async fn review(
+        &self,
+        grant: &Grant,
+        repo: &RepoName,
+        number: u64,
+        new: NewPullReview,
+    ) -> Result<ReviewView, Error> {
+        let forge = self.reach(grant, Action::PullTalk, repo).await?;
+        let verdict = match new.verdict {
+            Verdict::Approved => forge::Verdict::Approved,
+            Verdict::ChangesRequested => forge::Verdict::ChangesRequested,
+            Verdict::Commented => forge::Verdict::Commented,
+            Verdict::Dismissed => return Err(Error::field("verdict", "a review cannot be given as dismissed")),
+        };
+        let given = forge.review(PullNumber(number), &forge::NewReview { verdict, body: new.body }).await?;
+        let pull = look_at_pull(self.house, repo, number).await?;
+        self.note(grant, Action::PullTalk, &pull, "reviewed").await?;
+        Ok(review_of(given))
+    }
+
+    /// What programs found out about the head of a pull.
+    pub async fn checks(&self, grant: &Grant, repo: &RepoName, number: u64) -> Result<Vec<CheckView>, Error> {
+        let forge = self.reach(grant, Action::RepoRead, repo).await?;
+        let head = forge.get(PullNumber(number)).await?.head_commit;
+        Ok(checks_of(forge.checks(&head).await?))
+    }
+
+    /// Merges a pull through the lane of its base.
+    pub async fn merge(
+        &self,
+        grant: &Grant,
+        repo: &RepoName,
+        number: u64,
+        new: NewMerge,
+    ) -> Result<Merged, MergeRefused> {
+        self.house.admit(grant, Action::PullMerge, Subject::Repo(repo)).await?;
+        let wish =
+            MergeWish { repo: repo.clone(), number, style: new.style, expected_head: new.head, by: grant.clone() };
+        merge_pull(self.house, wish).await
+    }
+
+    /// Closes a pull without merging it, or opens it again.
+    pub async fn set_open(&self, grant: &Grant, repo: &RepoName, number: u64, open: bool) -> Result<PullView, Error> {
+        let forge = self.reach(grant, Action::PullTalk, repo).await?;
+        let change = PullChange { open: Some(open), ..PullChange::default() };
+        forge.update(PullNumber(number), &change).await?;
+        let pull = look_at_pull(self.house, repo, number).await?;
+        self.note(grant, Action::PullTalk, &pull, if open { "opened again" } else { "closed" }).await?;
+        Ok(pull)
+    }
+
+    /// Who would conflict with whom, after something moved.
+    pub async fn forecast(
+        &self,
+        grant: &Grant,
+        repo: &RepoName,
+        live: &[Live],
+        moved: &Moved,
+    ) -> Result<Vec<Foreseen>, Error> {
+        self.house.admit(grant, Action::RepoRead, Subject::Repo(repo)).await?;
+        find(self.house, repo).await?;
+        forecast(self.house, repo, live, moved).await
+    }
+
+    /// Takes a letter that a forge sent by itself. It shows no key: what it is signed with is what is believed.
+    pub async fn take_letter(
+        &self,
+        dialect: Dialect,
+        repo: &RepoName,
+        headers: &http::HeaderMap,
+        body: &[u8],
+    ) -> Result<Posted, LetterRefused> {
+        take_letter(self.house, dialect, repo, headers, body).await
+    }
+
+    /// The forge of a repository, in the name of a key that may do this there.
+    async fn reach(&self, grant: &Grant, action: Action, repo: &RepoName) -> Result<Arc<dyn Forge>, Error> {
+        self.house.admit(grant, action, Subject::Repo(repo)).await?;
+        let repo = find(self.house, repo).await?;
+        forge_as(self.house, &repo, &grant.name, None).await
+    }
+
+    async fn note(&self, grant: &Grant, action: Action, pull: &PullView, what: &str) -> Result<(), Error> {
+        let subject = Some(format!("{}/{}", pull.repo, pull.number));
+        let line = AuditLine::by(grant, action.word(), subject, Outcome::Done, self.house.store.now());
+        Ok(self.house.store.write_audit(&line.with_detail(what.to_owned())).await?)
+    }
+}

@@ -1,0 +1,670 @@
+//! The tasks desk: writes what people want of a card. The keeper of tasks makes it so.
+
+use std::{sync::Arc, time::Duration};
+
+use carrel_model::{
+    Action, AgentId, Authority, Branch, CommitId, Grant, RepoName, SessionId, Subject, TaskId,
+    agent::Voice,
+    audit::{AuditLine, Outcome},
+    public::{Happening, NewAttempts, NewMessage, NewTask, TaskChange, TaskPage, TaskView, Timeline, micros},
+    repo::Repo,
+    sandbox::Network,
+    session::{Moment, MomentKind, Session, SessionPhase},
+    task::{Dependency, NeedsReason, Task, TaskPhase, TaskWant, closes_a_circle},
+};
+use carrel_store::{News, TaskFilter, Tx};
+
+use super::{agents, repos, see_request};
+use crate::{Error, Idempotency, Paging, house::House, secret::new_session_id};
+
+/// Writes, shows and drives tasks.
+pub struct TasksDesk<'h> {
+    pub(crate) house: &'h Arc<House>,
+}
+
+/// Which tasks are asked for.
+#[derive(Debug, Clone, Default)]
+pub struct TaskQuery {
+    /// In one of these phases; in any when empty.
+    pub phases: Vec<TaskPhase>,
+    /// In this repository.
+    pub repo: Option<RepoName>,
+    /// Of this agent.
+    pub agent: Option<AgentId>,
+    /// How much of the list.
+    pub paging: Paging,
+}
+
+/// How a wait for a task ended.
+#[derive(Debug, Clone)]
+pub enum TaskWaited {
+    /// It is where it was waited for.
+    Reached(Box<TaskView>),
+    /// It will not be there by itself.
+    Never(Box<TaskView>),
+    /// It is not there yet.
+    NotYet(Box<TaskView>),
+}
+
+/// What is asked of a task by one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verb {
+    /// Let somebody work on it.
+    Start,
+    /// Stop; what was done stays.
+    Stop,
+    /// Try again what did not work.
+    Retry,
+    /// Put its branch onto the newest base.
+    Rebase,
+    /// Put it into the base.
+    Merge,
+    /// It will not be merged.
+    Close,
+}
+
+impl TasksDesk<'_> {
+    /// Writes a card. With `start` it is queued at once.
+    pub async fn create(
+        &self,
+        grant: &Grant,
+        new: NewTask,
+        idempotency: Option<Idempotency>,
+    ) -> Result<(TaskView, bool), Error> {
+        let agent = self.agent_for(grant, new.agent.clone());
+        let subject = Subject::Task { id: None, agent: &agent, sandbox: None };
+        self.house.admit(grant, Action::TaskCreate, subject).await?;
+        new.check().map_err(|fields| Error::Invalid { fields })?;
+        agents::find(self.house, &agent).await.map_err(|error| as_field("agent", error))?;
+        let repo = repos::founded(self.house, &new.repo).await.map_err(|error| as_field("repo", error))?;
+        let base = base_of(&repo, new.base.as_ref())?;
+        let network = match new.network.clone() {
+            Some(network) => network.policy().map_err(|fields| Error::Invalid { fields })?,
+            None => Network::default(),
+        };
+        let card = Card { grant: grant.clone(), agent, repo, base, network, fork: None, new };
+        let written = self.house.store.change(move |tx| {
+            Box::pin(async move {
+                let (grant, task) = (card.grant.clone(), write(tx, card).await?);
+                match see_request(tx, &grant, idempotency, &task.id.to_string()).await? {
+                    // The number that was drawn goes back with the rest.
+                    Some(seen) => Err(Halt::Seen(seen)),
+                    None => Ok(task),
+                }
+            })
+        });
+        match written.await {
+            Ok(task) => Ok((TaskView::from(&task), false)),
+            Err(Halt::Failed(error)) => Err(error),
+            Err(Halt::Seen(earlier)) => {
+                let id = earlier.parse().map_err(|_| Error::NotFound { what: format!("task {earlier}") })?;
+                Ok((self.get(grant, id).await?, true))
+            }
+        }
+    }
+
+    /// Shows a task.
+    pub async fn get(&self, grant: &Grant, id: TaskId) -> Result<TaskView, Error> {
+        Ok(TaskView::from(&self.look(grant, id, Action::TaskRead).await?))
+    }
+
+    /// A page of tasks, newest first: those that the grant covers.
+    pub async fn list(&self, grant: &Grant, query: TaskQuery) -> Result<TaskPage, Error> {
+        let limit = query.paging.limit();
+        let mut filter = TaskFilter {
+            phases: query.phases,
+            repo: query.repo,
+            agent: query.agent,
+            sandbox: None,
+            before: query.paging.after_task()?,
+        };
+        match &grant.authority {
+            Authority::Admin | Authority::Member => {}
+            Authority::Sandbox(me) => filter.sandbox = Some(me.clone()),
+            Authority::Agent(me) => filter.agent = Some(me.clone()),
+        }
+        let (mut tasks, as_of) = self.house.store.tasks().list(&filter, limit + 1).await?;
+        let next = Paging::cut(&mut tasks, limit, |task| task.id.to_string());
+        Ok(TaskPage { items: tasks.iter().map(TaskView::from).collect(), next, as_of })
+    }
+
+    /// Changes what is written on a card.
+    pub async fn change(&self, grant: &Grant, id: TaskId, change: TaskChange) -> Result<TaskView, Error> {
+        self.look(grant, id, Action::TaskDrive).await?;
+        change.check().map_err(|fields| Error::Invalid { fields })?;
+        if let Some(agent) = &change.agent {
+            agents::find(self.house, agent).await.map_err(|error| as_field("agent", error))?;
+            let subject = Subject::Task { id: Some(id), agent, sandbox: None };
+            self.house.admit(grant, Action::TaskDrive, subject).await?;
+        }
+        self.edit(grant, id, Action::TaskDrive, move |tx, task, session| {
+            Box::pin(async move {
+                let unstarted = task.phase == TaskPhase::Backlog && task.sandbox_id.is_none();
+                if (change.prompt.is_some() || change.agent.is_some()) && !unstarted {
+                    let why =
+                        "its prompt and agent are changed before it is started; say something to its agent instead";
+                    return Err(Error::Conflict { why: why.into() });
+                }
+                if let Some(depends_on) = change.depends_on {
+                    check_dependencies(tx, Some(task.id), &depends_on).await?;
+                    task.depends_on = depends_on;
+                }
+                if let Some(prompt) = change.prompt {
+                    task.prompt.clone_from(&prompt);
+                    if let Some(mut first) = tx.first_moment(session).await? {
+                        first.text = prompt;
+                        tx.complete(session, first).await?;
+                    }
+                }
+                if let Some(agent) = change.agent {
+                    (task.agent, session.agent) = (agent.clone(), agent);
+                }
+                task.title = change.title.unwrap_or_else(|| task.title.clone());
+                task.priority = change.priority.map_or(task.priority, Into::into);
+                task.labels = change.labels.unwrap_or_else(|| task.labels.clone());
+                task.budget_micros = change.budget_usd.and_then(micros).or(task.budget_micros);
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// Does what a word asks.
+    pub async fn act(&self, grant: &Grant, id: TaskId, verb: Verb) -> Result<TaskView, Error> {
+        let action = match verb {
+            Verb::Merge => Action::TaskMerge,
+            Verb::Close => Action::TaskClose,
+            Verb::Start | Verb::Stop | Verb::Retry | Verb::Rebase => Action::TaskDrive,
+        };
+        self.look(grant, id, action).await?;
+        let name = grant.name.clone();
+        self.edit(grant, id, action, move |tx, task, session| {
+            Box::pin(async move {
+                let now = tx.now();
+                apply(task, verb, now)?;
+                let note = match verb {
+                    Verb::Stop => Some(format!("`{name}` stopped it.")),
+                    Verb::Close => Some(format!("`{name}` closed it.")),
+                    Verb::Merge => Some(format!("`{name}` asked for it to be merged.")),
+                    Verb::Start | Verb::Retry | Verb::Rebase => None,
+                };
+                if let Some(text) = note {
+                    tx.say(session, moment(MomentKind::Note, Voice::House, text)).await?;
+                }
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// Says something to the agent of a task. One that rests goes on with it.
+    pub async fn message(&self, grant: &Grant, id: TaskId, message: NewMessage) -> Result<TaskView, Error> {
+        self.look(grant, id, Action::TaskMessage).await?;
+        let voice = check_message(grant, &message)?;
+        self.edit(grant, id, Action::TaskMessage, move |tx, task, session| {
+            Box::pin(async move {
+                if task.phase.is_over() || task.want == TaskWant::Closed {
+                    let why = format!("task {id} is {}: nobody listens any more", task.phase.word());
+                    return Err(Error::Conflict { why });
+                }
+                tx.say(session, moment(MomentKind::Message, voice, message.text)).await?;
+                if task.phase.rests() && task.phase != TaskPhase::Backlog {
+                    take_up(task, tx.now());
+                }
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// Other attempts at a task, from its base or from a checkpoint.
+    pub async fn fork(&self, grant: &Grant, id: TaskId, asked: NewAttempts) -> Result<Vec<TaskView>, Error> {
+        let task = self.look(grant, id, Action::TaskDrive).await?;
+        let agent = asked.agent.clone().unwrap_or_else(|| task.agent.clone());
+        let subject = Subject::Task { id: None, agent: &agent, sandbox: None };
+        self.house.admit(grant, Action::TaskCreate, subject).await?;
+        agents::find(self.house, &agent).await.map_err(|error| as_field("agent", error))?;
+        let repo = repos::find(self.house, &task.repo).await?;
+        let commit = match asked.from {
+            None => task.base_commit.clone(),
+            Some(seq) => {
+                let moment = self.house.store.sessions().moment(&task.session_id, seq).await?;
+                let commit = moment.and_then(|moment| moment.commit);
+                Some(commit.ok_or_else(|| Error::field("from", format!("moment {seq} is not a checkpoint")))?)
+            }
+        };
+        let count = asked.count.map_or(1, carrel_model::number::Whole::get);
+        let (grant, fork) = (grant.clone(), Fork { of: id, commit });
+        let written = self.house.store.change(move |tx| {
+            Box::pin(async move {
+                let mut tasks = Vec::new();
+                for _ in 0..count {
+                    let new = NewTask {
+                        repo: task.repo.clone(),
+                        title: task.title.clone(),
+                        prompt: Some(task.prompt.clone()),
+                        agent: Some(agent.clone()),
+                        base: Some(task.base.clone()),
+                        start: true,
+                        priority: task.priority.try_into().ok(),
+                        labels: task.labels.clone(),
+                        depends_on: Vec::new(),
+                        isolation: task.isolation,
+                        network: None,
+                        budget_usd: task.budget_micros.map(|micros| micros as f64 / 1e6),
+                    };
+                    let card = Card {
+                        grant: grant.clone(),
+                        agent: agent.clone(),
+                        repo: repo.clone(),
+                        base: task.base.clone(),
+                        network: task.network.clone(),
+                        fork: Some(fork.clone()),
+                        new,
+                    };
+                    tasks.push(write(tx, card).await?);
+                }
+                Ok::<_, Error>(tasks)
+            })
+        });
+        Ok(written.await?.iter().map(TaskView::from).collect())
+    }
+
+    /// What was said and done for a task, oldest first.
+    pub async fn timeline(&self, grant: &Grant, id: TaskId, after: i64, limit: u32) -> Result<Timeline, Error> {
+        let task = self.look(grant, id, Action::TaskRead).await?;
+        super::sessions::timeline(self.house, &task.session_id, after, limit).await
+    }
+
+    /// What a task changes, as text: from where it left the base up to its newest save, or between two checkpoints.
+    pub async fn diff(&self, grant: &Grant, id: TaskId, from: Option<i64>, to: Option<i64>) -> Result<Vec<u8>, Error> {
+        let task = self.look(grant, id, Action::TaskRead).await?;
+        let mirror = self.house.library.mirror(&task.repo).await?;
+        let at = async |seq: i64| {
+            let moment = self.house.store.sessions().moment(&task.session_id, seq).await?;
+            let commit = moment.and_then(|moment| moment.commit);
+            commit.ok_or_else(|| Error::NotFound { what: format!("checkpoint {seq} of task {id}") })
+        };
+        let newest = match to {
+            Some(seq) => Some(at(seq).await?),
+            None => self.newest(&task).await?,
+        };
+        let Some(newest) = newest else { return Ok(Vec::new()) };
+        let base = match from {
+            Some(seq) => Some(at(seq).await?),
+            None => mirror.merge_base(&task.base, &newest).await?.or_else(|| task.base_commit.clone()),
+        };
+        match base {
+            Some(base) => Ok(mirror.patch(&base, &newest).await?),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// Waits until a task is in a phase, follows the journal on the caller's behalf.
+    pub async fn wait(&self, grant: &Grant, id: TaskId, phase: TaskPhase, most: Duration) -> Result<TaskWaited, Error> {
+        let journal = self.house.store.journal();
+        let mut follower = journal.follow(journal.head());
+        let mut view = Box::new(self.get(grant, id).await?);
+        let mut draining = self.house.draining();
+        let end = tokio::time::sleep(most);
+        tokio::pin!(end);
+        loop {
+            if view.phase == phase {
+                return Ok(TaskWaited::Reached(view));
+            }
+            if view.phase.is_over() || (view.phase.rests() && !is_wanted(&view)) {
+                return Ok(TaskWaited::Never(view));
+            }
+            let news = tokio::select! {
+                news = follower.next() => news?,
+                () = &mut end => return Ok(TaskWaited::NotYet(view)),
+                _ = draining.wait_for(|draining| *draining) => return Ok(TaskWaited::NotYet(view)),
+            };
+            match news {
+                News::Reset(_) => view = Box::new(self.get(grant, id).await?),
+                News::Entries(entries) => {
+                    for written in entries {
+                        match &written.entry().happening {
+                            Happening::Task { task } if task.id == id && view.phase != phase => view = task.clone(),
+                            _ => {}
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// The newest commit that holds a task's work: its save, or its branch when that is newer.
+    async fn newest(&self, task: &Task) -> Result<Option<CommitId>, Error> {
+        let mirror = self.house.library.mirror(&task.repo).await?;
+        let (head, save) = (mirror.find(&task.branch.full()).await?, mirror.wip(task.id).await?);
+        Ok(match (head, save) {
+            // Once nobody works, what counts is what was published.
+            (Some(head), _) if !task.phase.is_busy() && task.phase != TaskPhase::NeedsYou => Some(head),
+            (head, save) => save.or(head),
+        })
+    }
+
+    /// The task, if the grant covers the action.
+    pub(crate) async fn look(&self, grant: &Grant, id: TaskId, action: Action) -> Result<Task, Error> {
+        let task = self.house.store.tasks().find(id).await?.ok_or_else(|| no_task(id))?;
+        self.house.admit(grant, action, Subject::from(&task)).await?;
+        Ok(task)
+    }
+
+    fn agent_for(&self, grant: &Grant, asked: Option<AgentId>) -> AgentId {
+        let own = || grant.authority.agent().cloned();
+        asked.or_else(own).unwrap_or_else(|| self.house.settings.work.agent.clone())
+    }
+
+    async fn edit<F>(&self, grant: &Grant, id: TaskId, action: Action, edit: F) -> Result<TaskView, Error>
+    where
+        F: for<'t> FnOnce(
+                &'t mut Tx,
+                &'t mut Task,
+                &'t mut Session,
+            ) -> futures::future::BoxFuture<'t, Result<(), Error>>
+            + Send
+            + 'static,
+    {
+        let grant = grant.clone();
+        let changed = self.house.store.change(move |tx| {
+            Box::pin(async move {
+                let (mut task, _) = tx.lock_task(id).await?.ok_or_else(|| no_task(id))?;
+                let mut session = tx.lock_session(&task.session_id).await?.ok_or_else(|| no_task(id))?;
+                let before = session.clone();
+                edit(tx, &mut task, &mut session).await?;
+                tx.put_task(&mut task).await?;
+                if session != before {
+                    tx.put_session(&mut session).await?;
+                }
+                let line = AuditLine::by(&grant, action.word(), Some(id.to_string()), Outcome::Done, tx.now());
+                tx.audit(&line).await?;
+                Ok::<_, Error>(task)
+            })
+        });
+        Ok(TaskView::from(&changed.await?))
+    }
+}
+
+/// Why no card was written.
+enum Halt {
+    /// The same request wrote this one.
+    Seen(String),
+    Failed(Error),
+}
+
+impl<E: Into<Error>> From<E> for Halt {
+    fn from(error: E) -> Halt {
+        Halt::Failed(error.into())
+    }
+}
+
+/// A card that is about to be written.
+struct Card {
+    grant: Grant,
+    agent: AgentId,
+    repo: Repo,
+    base: Branch,
+    network: Network,
+    fork: Option<Fork>,
+    new: NewTask,
+}
+
+/// What an attempt begins at.
+#[derive(Clone)]
+struct Fork {
+    of: TaskId,
+    commit: Option<CommitId>,
+}
+
+/// Writes a card and begins its conversation.
+async fn write(tx: &mut Tx, card: Card) -> Result<Task, Error> {
+    let Card { grant, agent, repo, base, network, fork, new } = card;
+    let id = tx.next_task_id().await?;
+    check_dependencies(tx, Some(id), &new.depends_on).await?;
+    let prompt = new.prompt.clone().unwrap_or_else(|| new.title.clone());
+    let now = tx.now();
+    let mut session = new_session(&grant, new_session_id(), agent.clone(), new.title.clone(), now);
+    (session.repo, session.task_id) = (Some(repo.name.clone()), Some(id));
+    let format = repo.rules.branch_format.clone().unwrap_or_default();
+    let mut task = Task {
+        id,
+        repo: repo.name.clone(),
+        title: new.title,
+        prompt: prompt.clone(),
+        agent,
+        base,
+        base_commit: fork.as_ref().and_then(|fork| fork.commit.clone()),
+        branch: format.of(id),
+        priority: new.priority.map_or(0, Into::into),
+        labels: new.labels,
+        depends_on: new.depends_on,
+        isolation: new.isolation,
+        network,
+        budget_micros: new.budget_usd.and_then(micros),
+        want: TaskWant::Rest,
+        phase: TaskPhase::Backlog,
+        session_id: session.id.clone(),
+        sandbox_id: None,
+        head: None,
+        ahead: 0,
+        behind: 0,
+        pull: None,
+        conflicts: Vec::new(),
+        needs: None,
+        spent_micros: 0,
+        doing: None,
+        nudges: 0,
+        rebases: 0,
+        told: Default::default(),
+        fork_of: fork.map(|fork| fork.of),
+        score: None,
+        created_by: grant.key.clone(),
+        created_at: now,
+        updated_at: now,
+        started_at: None,
+        ended_at: None,
+        attempts: 0,
+        next_attempt_at: None,
+        revision: 0,
+    };
+    if new.start {
+        apply(&mut task, Verb::Start, now)?;
+    }
+    tx.say(&mut session, moment(MomentKind::Message, Voice::User, prompt)).await?;
+    tx.put_session(&mut session).await?;
+    tx.put_task(&mut task).await?;
+    let line = AuditLine::by(&grant, Action::TaskCreate.word(), Some(id.to_string()), Outcome::Done, now);
+    tx.audit(&line).await?;
+    Ok(task)
+}
+
+pub(super) fn new_session(
+    grant: &Grant,
+    id: SessionId,
+    agent: AgentId,
+    title: String,
+    now: carrel_model::Timestamp,
+) -> Session {
+    Session {
+        id,
+        agent,
+        repo: None,
+        task_id: None,
+        title,
+        phase: SessionPhase::Open,
+        sandbox_id: None,
+        idle: None,
+        meta: Default::default(),
+        conversation: None,
+        turn: None,
+        turns: 0,
+        last_seq: 0,
+        delivered: 0,
+        asked: 0,
+        spent_micros: 0,
+        saved: None,
+        note: None,
+        created_by: grant.key.clone(),
+        created_at: now,
+        updated_at: now,
+        revision: 0,
+    }
+}
+
+/// A moment that is about to be written: its place and its time are given to it then.
+pub(crate) fn moment(kind: MomentKind, role: Voice, text: impl Into<String>) -> Moment {
+    Moment {
+        seq: 0,
+        at: carrel_model::Timestamp::UNIX_EPOCH,
+        turn: 0,
+        kind,
+        role,
+        text: text.into(),
+        tool: None,
+        commit: None,
+        files: Vec::new(),
+        cost_usd: None,
+    }
+}
+
+/// Who a message is from, when it may be said.
+pub(super) fn check_message(grant: &Grant, message: &NewMessage) -> Result<Voice, Error> {
+    if message.text.trim().is_empty() || message.text.len() > 262_144 || message.text.contains('\0') {
+        return Err(Error::field("text", "1 byte to 256 KiB, without NUL"));
+    }
+    match (message.role.unwrap_or(Voice::User), &grant.authority) {
+        (Voice::User, _) => Ok(Voice::User),
+        (role, _) => Err(Error::field("role", format!("only `user` speaks here, not {role:?}").to_lowercase())),
+    }
+}
+
+/// What a word does to a task.
+fn apply(task: &mut Task, verb: Verb, now: carrel_model::Timestamp) -> Result<(), Error> {
+    let wrong = |why: &str| Error::Conflict { why: format!("task {} is {}: {why}", task.id, task.phase.word()) };
+    if task.phase.is_over() && !(verb == Verb::Close && task.phase == TaskPhase::Closed) {
+        return Err(wrong("it is over; write a new card"));
+    }
+    if task.want == TaskWant::Closed && verb != Verb::Close {
+        return Err(wrong("it is being closed"));
+    }
+    match verb {
+        Verb::Start => match task.phase {
+            TaskPhase::Backlog | TaskPhase::NeedsYou | TaskPhase::Failed => take_up(task, now),
+            _ if task.want == TaskWant::Rest => task.want = TaskWant::Review,
+            // Started already: asking again changes nothing.
+            _ => {}
+        },
+        Verb::Retry => match task.phase {
+            TaskPhase::NeedsYou | TaskPhase::Failed | TaskPhase::Backlog => take_up(task, now),
+            TaskPhase::InReview => return Err(wrong("nothing failed; say something to its agent")),
+            // It works: what waits for its next try is tried now.
+            _ => task.next_attempt_at = None,
+        },
+        Verb::Stop => match task.phase {
+            TaskPhase::Backlog => {}
+            TaskPhase::Queued => {
+                task.want = TaskWant::Rest;
+                task.go_to(TaskPhase::Backlog);
+            }
+            phase if phase.is_busy() => task.want = TaskWant::Rest,
+            _ => return Err(wrong("nobody works on it")),
+        },
+        Verb::Rebase => match task.phase {
+            TaskPhase::InReview | TaskPhase::NeedsYou => {
+                task.told.remove("rebase");
+                task.told.insert("rebase_wanted".into(), "yes".into());
+                task.want = TaskWant::Review;
+                task.go_to(TaskPhase::Publishing);
+            }
+            _ => return Err(wrong("there is nothing to rebase at the moment")),
+        },
+        Verb::Merge => match task.phase {
+            TaskPhase::InReview => {
+                task.want = TaskWant::Merged;
+                (task.attempts, task.next_attempt_at) = (0, None);
+            }
+            TaskPhase::NeedsYou if task.pull.is_some() => {
+                task.want = TaskWant::Merged;
+                task.go_to(TaskPhase::InReview);
+            }
+            _ => return Err(wrong("only what is in review can be merged")),
+        },
+        Verb::Close => task.want = TaskWant::Closed,
+    }
+    Ok(())
+}
+
+/// Somebody shall work on it: it waits for room.
+pub(crate) fn take_up(task: &mut Task, now: carrel_model::Timestamp) {
+    task.want = TaskWant::Review;
+    task.go_to(TaskPhase::Queued);
+    (task.nudges, task.ended_at) = (0, None);
+    task.started_at.get_or_insert(now);
+}
+
+fn is_wanted(view: &TaskView) -> bool {
+    view.phase == TaskPhase::InReview && view.want == TaskWant::Merged
+}
+
+async fn check_dependencies(tx: &mut Tx, own: Option<TaskId>, edges: &[Dependency]) -> Result<(), Error> {
+    if edges.is_empty() {
+        return Ok(());
+    }
+    let ids: Vec<TaskId> = edges.iter().map(|edge| edge.task_id).collect();
+    let known = tx.phases_of(&ids).await?;
+    for edge in edges {
+        match known.get(&edge.task_id) {
+            None => return Err(Error::field("depends_on", format!("there is no task {}", edge.task_id))),
+            Some(TaskPhase::Closed) => {
+                let why = format!("task {} is closed: it would wait forever", edge.task_id);
+                return Err(Error::field("depends_on", why));
+            }
+            Some(_) => {}
+        }
+    }
+    if let Some(own) = own {
+        let mut all = tx.task_edges().await?;
+        all.insert(own, ids);
+        if closes_a_circle(&all, own) {
+            return Err(Error::field(
+                "depends_on",
+                "it would wait for itself: the tasks wait for each other in a circle",
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn base_of(repo: &Repo, asked: Option<&Branch>) -> Result<Branch, Error> {
+    match asked.or(repo.default_branch.as_ref()) {
+        Some(base) => Ok(base.clone()),
+        None => {
+            let why = format!("repo `{}` has no branch yet; push a first commit to it", repo.name);
+            Err(Error::Conflict { why })
+        }
+    }
+}
+
+/// What is missing is the fault of a field.
+pub(super) fn as_field(field: &str, error: Error) -> Error {
+    match error {
+        Error::NotFound { what } => Error::field(field, format!("there is no {what}")),
+        other => other,
+    }
+}
+
+pub(crate) fn no_task(id: TaskId) -> Error {
+    Error::NotFound { what: format!("task {id}") }
+}
+
+/// Why somebody must look, when a step broke off in this phase.
+pub(crate) fn reason_in(phase: TaskPhase) -> NeedsReason {
+    match phase {
+        TaskPhase::Preparing | TaskPhase::Queued | TaskPhase::Backlog => NeedsReason::DeskFailed,
+        TaskPhase::Working => NeedsReason::AgentFailed,
+        TaskPhase::Publishing => NeedsReason::PushRefused,
+        _ => NeedsReason::ForgeFailed,
+    }
+}

@@ -1,0 +1,197 @@
+//! A merged result is tried out: in a sandbox of its own that lives no longer than the trial.
+
+use std::{sync::Arc, time::Duration};
+
+use carrel_git::{Identity, Mirror, merge::Regenerate};
+use carrel_model::{
+    Authority, CommitId, Grant, SandboxId,
+    exec::ExecStatus,
+    public::{NewExec, NewSandbox},
+    repo::Repo,
+    sandbox::{Lifetime, Phase},
+};
+use carrel_store::Stream;
+use futures::StreamExt;
+
+use super::lane::Hold;
+use crate::{Error, ExecsDesk, FilesDesk, SandboxesDesk, Waited, house::House};
+
+/// How long a check may take.
+const CHECK_LASTS: u64 = 3600;
+/// How long a sandbox may take to be there.
+const READY_WITHIN: Duration = Duration::from_secs(300);
+/// So much of the end of a log is kept.
+const LOG_KEPT: usize = 64 * 1024;
+
+/// What a check came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Checked {
+    /// Whether it is content.
+    pub(crate) passed: bool,
+    /// What it printed, or the end of it.
+    pub(crate) log: String,
+}
+
+/// Runs the command of a repository on a commit.
+pub(crate) async fn check(
+    house: &Arc<House>,
+    repo: &Repo,
+    mirror: &Mirror,
+    commit: &CommitId,
+    command: &str,
+    hold: &Hold,
+) -> Result<Checked, Error> {
+    let trial = Trial::open(house, repo, mirror, commit, Some(hold)).await?;
+    let checked = trial.run(command, &trial.folder).await;
+    trial.close(Some(hold)).await;
+    checked
+}
+
+/// Lets programs make files anew that no merge can settle, and gives the commit with what they made.
+pub(crate) async fn make_anew(
+    house: &Arc<House>,
+    repo: &Repo,
+    mirror: &Mirror,
+    commit: CommitId,
+    files: &[Regenerate],
+) -> Result<CommitId, Error> {
+    if files.is_empty() {
+        return Ok(commit);
+    }
+    let trial = Trial::open(house, repo, mirror, &commit, None).await?;
+    let made = trial.make(files).await;
+    trial.close(None).await;
+    Ok(mirror.with_files(&commit, made?, &Identity::house(), None).await?)
+}
+
+/// A sandbox with a commit laid out in it.
+struct Trial {
+    house: Arc<House>,
+    grant: Grant,
+    id: SandboxId,
+    folder: String,
+}
+
+impl Trial {
+    async fn open(
+        house: &Arc<House>,
+        repo: &Repo,
+        mirror: &Mirror,
+        commit: &CommitId,
+        hold: Option<&Hold>,
+    ) -> Result<Trial, Error> {
+        let grant = house_grant();
+        let new = NewSandbox {
+            repo: Some(repo.name.clone()),
+            // Should everybody die, it goes by itself.
+            timeout_s: Lifetime::new(CHECK_LASTS + 600),
+            ..NewSandbox::default()
+        };
+        let id = SandboxesDesk { house }.create(&grant, new, None).await?.sandbox.id.clone();
+        let mut trial = Trial { house: Arc::clone(house), grant, id, folder: String::new() };
+        match trial.lay_out(mirror, commit, hold).await {
+            Ok(()) => Ok(trial),
+            Err(error) => {
+                trial.close(hold).await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn lay_out(&mut self, mirror: &Mirror, commit: &CommitId, hold: Option<&Hold>) -> Result<(), Error> {
+        if let Some(hold) = hold {
+            hold.note_sandbox(Some(&self.id)).await?;
+        }
+        let desk = SandboxesDesk { house: &self.house };
+        match desk.wait(&self.grant, &self.id, Phase::Ready, READY_WITHIN).await? {
+            Waited::Reached(_) => {}
+            Waited::Never(view) | Waited::NotYet(view) => {
+                let why = view.note.clone().unwrap_or_else(|| format!("it is {}", view.phase.word()));
+                let why = format!("there is no sandbox to check the merge in: {why}");
+                return Err(Error::Unavailable { why, source: None });
+            }
+        }
+        let at = self.run("pwd", "").await?;
+        self.folder = format!("{}/checkout", at.log.trim());
+        let tar = mirror.archive(commit).await?;
+        let content = futures::stream::once(async move { Ok(bytes::Bytes::from(tar)) }).boxed();
+        FilesDesk { house: &self.house }.extract(&self.grant, &self.id, &self.folder, None, content).await
+    }
+
+    /// Runs a line of shell to its end.
+    async fn run(&self, command: &str, folder: &str) -> Result<Checked, Error> {
+        let new = NewExec {
+            command: Some(command.to_owned()),
+            cwd: Some(folder.to_owned()).filter(|folder| !folder.is_empty()),
+            timeout_s: Lifetime::new(CHECK_LASTS),
+            ..NewExec::default()
+        };
+        let mut running = ExecsDesk { house: &self.house }.start(&self.grant, &self.id, new).await?;
+        let mut log = Vec::new();
+        while let Some(chunks) = running.output.next().await? {
+            for chunk in chunks.iter().filter(|chunk| chunk.stream != Stream::Carrel) {
+                log.extend_from_slice(&chunk.bytes);
+            }
+            if log.len() > 4 * LOG_KEPT {
+                log.drain(..log.len() - LOG_KEPT);
+            }
+        }
+        let exec = running.exec();
+        if exec.status == ExecStatus::Lost {
+            let why = exec.note.unwrap_or_else(|| "its sandbox is gone".into());
+            return Err(Error::Unavailable { why: format!("the check was broken off: {why}"), source: None });
+        }
+        let from = log.len().saturating_sub(LOG_KEPT);
+        let mut log = String::from_utf8_lossy(&log[from..]).into_owned();
+        if exec.timed_out {
+            log.push_str(&format!("\nIt did not end within {CHECK_LASTS} s and was ended.\n"));
+        }
+        Ok(Checked { passed: exec.exit_code == Some(0), log })
+    }
+
+    async fn make(&self, files: &[Regenerate]) -> Result<Vec<(String, Vec<u8>)>, Error> {
+        let mut made = Vec::new();
+        for file in files {
+            let folder = format!("{}/{}", self.folder, file.folder);
+            // The words are ours: no quotes are needed.
+            let ran = self.run(&file.command.join(" "), folder.trim_end_matches('/')).await?;
+            if !ran.passed {
+                let end: String = ran.log.lines().rev().take(3).collect::<Vec<_>>().join("; ");
+                return Err(Error::Conflict { why: format!("`{}` could not be made anew: {end}", file.path) });
+            }
+            let place = format!("{}/{}", self.folder, file.path);
+            let found = FilesDesk { house: &self.house }.download(&self.grant, &self.id, &place, None).await?;
+            let mut content = Vec::new();
+            let mut pieces = found.content;
+            while let Some(piece) = pieces.next().await {
+                let broken = |error: std::io::Error| Error::Inside { why: error.to_string() };
+                content.extend_from_slice(&piece.map_err(broken)?);
+            }
+            made.push((file.path.clone(), content));
+        }
+        Ok(made)
+    }
+
+    async fn close(self, hold: Option<&Hold>) {
+        end_sandbox(&self.house, &self.id).await;
+        if let Some(hold) = hold {
+            // It was in other hands: then they tidy up.
+            let _ = hold.note_sandbox(None).await;
+        }
+    }
+}
+
+/// Asks for a sandbox of ours to be ended; the keepers see to it.
+pub(crate) async fn end_sandbox(house: &Arc<House>, id: &SandboxId) {
+    if let Err(error) = (SandboxesDesk { house }).destroy(&house_grant(), id).await
+        && !matches!(error, Error::NotFound { .. })
+    {
+        tracing::warn!(error = &error as &dyn std::error::Error, sandbox = %id, "a sandbox was not ended");
+    }
+}
+
+/// The house itself, where it does what nobody asked for by name.
+pub(crate) fn house_grant() -> Grant {
+    let key = "key_0000000000000000".parse().expect("a good name");
+    Grant { key, name: "carrel".into(), authority: Authority::Admin, origin: None }
+}

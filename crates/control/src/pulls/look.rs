@@ -1,0 +1,93 @@
+//! A look at a pull request: whatever is new there is written down and told, once.
+
+use std::sync::Arc;
+
+use carrel_forge::{Forge, Pull, PullNumber};
+use carrel_model::{
+    Branch, CommitId, RepoName,
+    public::{PullNews, PullView},
+    repo::Repo,
+};
+
+use super::view::{Seen, checks_of, comment_of, review_of};
+use crate::{
+    Error,
+    desks::repos::find,
+    forges::{Place, forge_of},
+    house::House,
+};
+
+/// Looks at a pull where it is, and shows it.
+pub(crate) async fn look_at_pull(house: &Arc<House>, repo: &RepoName, number: u64) -> Result<PullView, Error> {
+    let repo = find(house, repo).await?;
+    let forge = forge_of(house, &repo).await?;
+    // One after another: who looked earlier must not write later.
+    let _turn = house.forges.turn(&format!("look {}#{number}", repo.name)).await;
+    let pull = forge.get(PullNumber(number)).await?;
+    see(house, &repo, &*forge, &pull).await
+}
+
+/// Looks at the open pulls that have a branch at either end, after it moved.
+pub(crate) async fn look_at_pulls_of(house: &Arc<House>, repo: &RepoName, branch: &Branch) -> Result<(), Error> {
+    for pull in house.store.seen_pulls().touching(repo, branch).await? {
+        look_at_pull(house, repo, pull.number).await?;
+    }
+    Ok(())
+}
+
+/// Something that was said, with what it is known by and in which version.
+struct Word {
+    name: String,
+    version: String,
+    news: PullNews,
+}
+
+/// Writes down what is seen of a pull.
+async fn see(house: &Arc<House>, repo: &Repo, forge: &dyn Forge, pull: &Pull) -> Result<PullView, Error> {
+    let (number, head) = (pull.number, &pull.head_commit);
+    let comments: Vec<_> = forge.comments(number, None).await?.into_iter().map(comment_of).collect();
+    let reviews: Vec<_> = forge.reviews(number).await?.into_iter().map(review_of).collect();
+    let checks = checks_of(forge.checks(head).await?);
+    let place = Place::of(house, repo).await?;
+    let view = Seen { repo, place: &place, pull, checks: &checks, reviews: &reviews }.view();
+
+    let said = comments.into_iter().map(|comment| Word {
+        name: format!("comment {}", comment.id),
+        version: comment.updated_at.to_string(),
+        news: PullNews::Comment { comment, head: head.clone() },
+    });
+    let judged = reviews.into_iter().map(|review| Word {
+        name: format!("review {}", review.id),
+        version: format!("{} {}", review.verdict.word(), review.at),
+        news: PullNews::Review { head: review.commit.clone().unwrap_or_else(|| head.clone()), review },
+    });
+    let checked = checks.into_iter().map(|check| Word {
+        name: format!("check {head} {}", check.name),
+        version: format!("{} {}", check.state.word(), check.at.map(|at| at.to_string()).unwrap_or_default()),
+        news: PullNews::Check { check, head: CommitId::clone(head) },
+    });
+    let heard = house.store.seen_pulls().heard(&repo.name, number.0).await?;
+    let is_new = |word: &Word| heard.get(&word.name) != Some(&word.version);
+    let words: Vec<Word> = said.chain(judged).chain(checked).filter(is_new).collect();
+    let before = house.store.seen_pulls().find(&repo.name, number.0).await?;
+    if let Some(before) = before.filter(|before| words.is_empty() && before.is_as(&view)) {
+        return Ok(before);
+    }
+    write_down(house, view, words).await
+}
+
+async fn write_down(house: &Arc<House>, view: PullView, words: Vec<Word>) -> Result<PullView, Error> {
+    let change = house.store.change(move |tx| {
+        Box::pin(async move {
+            let mut news = Vec::new();
+            for word in words {
+                // Another node may have heard it a moment ago.
+                if tx.hear(&view.repo, view.number, &word.name, &word.version).await? {
+                    news.push(word.news);
+                }
+            }
+            Ok::<_, Error>(tx.see_pull(view, news).await?)
+        })
+    });
+    change.await
+}

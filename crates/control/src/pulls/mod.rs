@@ -1,0 +1,41 @@
+//! Pull requests: opened, looked at, published, merged; who would conflict with whom.
+//!
+//! ```text
+//! Open ─► Checking ─► Mergeable | Conflicted ─► Merged | Closed
+//! ```
+//!
+//! Every verb here may be asked twice: it finds what was done, or finishes it. What is seen at a forge is written down
+//! and told in one change, each word once, whoever looks and however often.
+
+mod bases;
+mod check;
+mod forecast;
+mod lane;
+mod letters;
+mod look;
+mod merge;
+mod open;
+mod publish;
+mod rebase;
+mod view;
+mod walk;
+
+pub(crate) use self::{
+    bases::{tell_of_bases, watch_base},
+    letters::take_letter,
+    look::{look_at_pull, look_at_pulls_of},
+    merge::merge_pull,
+    view::{checks_of, comment_of, review_of},
+    walk::{look_at_repo, take_up_former_lanes, walk},
+};
+pub(crate) use self::{
+    forecast::forecast,
+    open::{PullWish, open_pull},
+    publish::publish,
+    rebase::{Rebased, rebase_branch},
+};
+pub use self::{
+    forecast::{Foreseen, ForeseenWith, Live, Moved},
+    letters::{LetterRefused, Posted},
+    merge::{MergeRefused, MergeWish, Merged},
+};

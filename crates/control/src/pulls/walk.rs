@@ -1,0 +1,109 @@
+//! The walk past all pulls: finds what nobody told us, and merges what is to be merged by itself.
+
+use std::{sync::Arc, time::Duration};
+
+use carrel_forge::{Reading, poll};
+use carrel_model::{
+    public::{PullPhase, PullView},
+    repo::{Repo, RepoPhase},
+};
+use carrel_store::PullFilter;
+
+use super::{MergeRefused, MergeWish, check, letters, look_at_pull, merge_pull, tell_of_bases};
+use crate::{
+    Error,
+    forges::{Place, forge_of},
+    house::House,
+};
+
+/// How often forges that may send nothing are asked.
+const LOOK_AGAIN: Duration = Duration::from_secs(60);
+
+/// Gives back the lanes that an earlier life of this node held.
+pub(crate) async fn take_up_former_lanes(house: &Arc<House>) -> Result<(), Error> {
+    Ok(house.store.lanes().leave_all_of(house.settings.node.as_str()).await?)
+}
+
+/// Walks past every repository now and then.
+pub(crate) async fn walk(house: Arc<House>) {
+    loop {
+        let repos = house.store.repos().list().await.unwrap_or_default();
+        for repo in repos.into_iter().filter(|repo| repo.phase == RepoPhase::Ready) {
+            if let Err(error) = pass_by(&house, &repo).await {
+                tracing::debug!(error = &error as &dyn std::error::Error, repo = %repo.name, "pulls were not looked at");
+            }
+        }
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
+}
+
+async fn pass_by(house: &Arc<House>, repo: &Repo) -> Result<(), Error> {
+    tell_of_bases(house, repo).await?;
+    look_at_repo(house, repo).await?;
+    for pull in open_pulls(house, repo).await? {
+        merge_by_itself(house, &pull).await;
+    }
+    Ok(())
+}
+
+/// Looks at whatever may be new at the pulls of one repository.
+pub(crate) async fn look_at_repo(house: &Arc<House>, repo: &Repo) -> Result<(), Error> {
+    if Place::of(house, repo).await? == Place::Embedded {
+        for pull in open_pulls(house, repo).await? {
+            look_at_pull(house, &repo.name, pull.number).await?;
+        }
+    } else {
+        read_on(house, repo).await?;
+    }
+    Ok(())
+}
+
+async fn open_pulls(house: &Arc<House>, repo: &Repo) -> Result<Vec<PullView>, Error> {
+    let filter = PullFilter { repo: Some(repo.name.clone()), over: Some(false), ..PullFilter::default() };
+    Ok(house.store.seen_pulls().list(&filter, 1000).await?)
+}
+
+/// Reads on at a forge outside, from where we were. What it tells is looked at before the reading is written down, so that
+/// a crash in between reads it again; what was told before is not told twice.
+async fn read_on(house: &Arc<House>, repo: &Repo) -> Result<(), Error> {
+    let forge = forge_of(house, repo).await?;
+    let written = house.store.seen_pulls().reading(&repo.name).await?;
+    let reading = written.and_then(|text| serde_json::from_str(&text).ok());
+    let reading: Reading = reading.unwrap_or_else(|| Reading::from(repo.created_at));
+    let news = poll(&*forge, &reading).await?;
+    for notice in news.notices {
+        letters::follow(house, &repo.name, notice).await?;
+    }
+    if news.reading == reading {
+        return Ok(());
+    }
+    let body = serde_json::to_string(&news.reading).map_err(|error| Error::Internal(Box::new(error)))?;
+    let name = repo.name.clone();
+    let change =
+        house.store.change(move |tx| Box::pin(async move { Ok::<_, Error>(tx.put_reading(&name, &body).await?) }));
+    change.await
+}
+
+/// A pull here that is to be merged by itself is merged as soon as nothing stands in the way. Forges outside do it
+/// themselves.
+async fn merge_by_itself(house: &Arc<House>, pull: &PullView) {
+    let (Some(style), PullPhase::Mergeable, "embedded") = (pull.auto_merge, pull.phase, pull.forge.as_str()) else {
+        return;
+    };
+    let wish = MergeWish {
+        repo: pull.repo.clone(),
+        number: pull.number,
+        style: Some(style),
+        expected_head: Some(pull.head_commit.clone()),
+        by: check::house_grant(),
+    };
+    match merge_pull(house, wish).await {
+        Ok(_) => {}
+        Err(MergeRefused::Failed(error)) => {
+            tracing::warn!(error = &error as &dyn std::error::Error, repo = %pull.repo, number = pull.number, "a pull was not merged by itself");
+        }
+        Err(refused) => {
+            tracing::info!(repo = %pull.repo, number = pull.number, "a pull was not merged by itself: {refused}")
+        }
+    }
+}

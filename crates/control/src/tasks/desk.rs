@@ -1,0 +1,247 @@
+//! Desks for tasks and sessions: found, woken, or made anew from what was saved.
+
+use std::sync::Arc;
+
+use carrel_git::Mirror;
+use carrel_model::{
+    Action, Authority, Branch, CommitId, Grant, KeyId, SandboxId, SessionId,
+    agent::{Agent, Voice},
+    repo::{Repo, RepoPhase},
+    sandbox::{AtEnd, Author, Checkout, Isolation, Lifetime, Manners, Network, Phase, Spec},
+    session::{MomentKind, Session},
+    task::Task,
+};
+
+use crate::{
+    Error, SandboxesDesk,
+    desks::{agents, repos, sessions::no_session, tasks::moment},
+    house::House,
+    secret::new_sandbox_id,
+};
+
+/// A desk lives as long as its task; each wake starts this anew.
+const LIFETIME: Option<Lifetime> = Lifetime::new(2_592_000);
+
+/// What a desk is to be.
+struct Wish<'w> {
+    agent: &'w Agent,
+    isolation: Option<Isolation>,
+    network: Network,
+    idle: Option<Lifetime>,
+    task: Option<&'w Task>,
+    checkout: Option<(Repo, Checkout)>,
+}
+
+/// The house itself, acting on behalf of who asked.
+pub(crate) fn grant_of(key: &KeyId) -> Grant {
+    Grant { key: key.clone(), name: "carrel".into(), authority: Authority::Admin, origin: None }
+}
+
+/// Whether a desk is there, and whether it can be used again.
+pub(crate) enum Found {
+    /// It works, or will when it is waited for.
+    There,
+    /// It sleeps.
+    Asleep,
+    /// Nobody made it yet.
+    Missing,
+    /// It broke or is gone, and says why.
+    Lost(String),
+}
+
+pub(crate) async fn look(house: &Arc<House>, id: &SandboxId) -> Result<Found, Error> {
+    let view = match (SandboxesDesk { house }).look(id).await {
+        Ok(view) => view,
+        Err(Error::NotFound { .. }) => return Ok(Found::Missing),
+        Err(error) => return Err(error),
+    };
+    Ok(match view.phase {
+        Phase::Requested | Phase::Preparing | Phase::Ready => Found::There,
+        Phase::Paused => Found::Asleep,
+        Phase::Closing | Phase::Gone | Phase::Failed => {
+            let ended = view.ended.as_ref().map(|ended| ended.why.clone());
+            Found::Lost(view.note.clone().or(ended).unwrap_or_else(|| format!("it is {}", view.phase.word())))
+        }
+    })
+}
+
+/// Asks for the desk of a task under the name that its row has.
+pub(crate) async fn create_for_task(house: &Arc<House>, task: &Task, id: &SandboxId) -> Result<(), Error> {
+    let agent = agents::find(house, &task.agent).await?;
+    let repo = repos::find(house, &task.repo).await?;
+    if repo.phase != RepoPhase::Ready {
+        let note = repo.note.as_deref().unwrap_or("it is still being fetched");
+        return Err(Error::Unavailable { why: format!("repo `{}` is not ready: {note}", repo.name), source: None });
+    }
+    let mirror = house.library.mirror(&repo.name).await?;
+    let commit = start_of(&mirror, task).await?;
+    let checkout = Checkout { branch: task.branch.clone(), base: task.base.clone(), commit, author: author(&agent)? };
+    let idle = house.settings.work.idle;
+    let wish = Wish {
+        agent: &agent,
+        isolation: task.isolation,
+        network: task.network.clone(),
+        idle,
+        task: Some(task),
+        checkout: Some((repo, checkout)),
+    };
+    create(house, &grant_of(&task.created_by), id, wish).await
+}
+
+/// Where a new desk of a task begins: at the commit under its newest save, at its branch, or where the task began.
+async fn start_of(mirror: &Mirror, task: &Task) -> Result<CommitId, Error> {
+    if let Some(saved) = mirror.wip(task.id).await?
+        && let Some(parent) = mirror.parent_of(&saved).await?
+    {
+        return Ok(parent);
+    }
+    if let Some(head) = mirror.find(&task.branch.full()).await? {
+        return Ok(head);
+    }
+    match &task.base_commit {
+        Some(commit) => Ok(commit.clone()),
+        None => Ok(mirror.head_of(&task.base).await?),
+    }
+}
+
+/// Asks for the desk of a session under the name that its row has, unless it is there.
+pub(crate) async fn of_session(
+    house: &Arc<House>,
+    session: &Session,
+    agent: &Agent,
+    network: Network,
+) -> Result<(), Error> {
+    let Some(id) = &session.sandbox_id else { return Ok(()) };
+    let checkout = match &session.repo {
+        Some(name) => Some(checkout_of_session(house, session, agent, name).await?),
+        None => None,
+    };
+    let wish = Wish { agent, isolation: None, network, idle: session.idle, task: None, checkout };
+    create(house, &grant_of(&session.created_by), id, wish).await
+}
+
+async fn checkout_of_session(
+    house: &Arc<House>,
+    session: &Session,
+    agent: &Agent,
+    name: &carrel_model::RepoName,
+) -> Result<(Repo, Checkout), Error> {
+    let repo = repos::find(house, name).await?;
+    let mirror = house.library.mirror(name).await?;
+    let Some(base) = repo.default_branch.clone() else {
+        return Err(Error::Conflict { why: format!("repo `{name}` has no branch yet; push a first commit to it") });
+    };
+    let commit = mirror.head_of(&base).await?;
+    let word = session.id.as_str().trim_start_matches("ses_");
+    let branch: Branch = format!("session-{word}").parse().map_err(|_| no_session(&session.id))?;
+    let checkout = Checkout { branch, base, commit, author: author(agent)? };
+    Ok((repo, checkout))
+}
+
+/// Makes sure that a session's desk is there and awake. One that was lost is made anew, and the session says so.
+pub(crate) async fn ensure_session(house: &Arc<House>, id: &SessionId) -> Result<SandboxId, Error> {
+    let session = house.store.sessions().find(id).await?.ok_or_else(|| no_session(id))?;
+    let agent = agents::find(house, &session.agent).await?;
+    let network = Network::default();
+    let lost = match &session.sandbox_id {
+        None => "it had none".to_owned(),
+        Some(sandbox) => match look(house, sandbox).await? {
+            Found::There | Found::Asleep => return Ok(sandbox.clone()),
+            Found::Missing => {
+                of_session(house, &session, &agent, network).await?;
+                return Ok(sandbox.clone());
+            }
+            Found::Lost(why) => why,
+        },
+    };
+    let (owned, sandbox) = (id.clone(), new_sandbox_id());
+    let drawn = sandbox.clone();
+    let moved = house.store.change(move |tx| {
+        Box::pin(async move {
+            let mut session = tx.lock_session(&owned).await?.ok_or_else(|| no_session(&owned))?;
+            session.sandbox_id = Some(drawn);
+            // Who remembers the conversation was at the other desk.
+            session.conversation = None;
+            let text = format!("The desk was lost ({lost}); this is a new one.");
+            tx.say(&mut session, moment(MomentKind::Note, Voice::House, text)).await?;
+            tx.put_session(&mut session).await?;
+            Ok::<_, Error>(session)
+        })
+    });
+    let session = moved.await?;
+    of_session(house, &session, &agent, network).await?;
+    Ok(sandbox)
+}
+
+/// Waits until a desk works. What sleeps is woken.
+pub(crate) async fn wait_for(house: &Arc<House>, grant: &Grant, id: &SandboxId) -> Result<(), Error> {
+    if matches!(look(house, id).await?, Found::Asleep) {
+        house.wake(grant, id).await?;
+    }
+    let journal = house.store.journal();
+    let mut follower = journal.follow(journal.head());
+    loop {
+        match look_at_phase(house, id).await? {
+            Phase::Ready => return Ok(()),
+            Phase::Requested | Phase::Preparing | Phase::Paused => {}
+            phase @ (Phase::Closing | Phase::Gone | Phase::Failed) => {
+                let view = SandboxesDesk { house }.look(id).await?;
+                let note = view.note.clone().unwrap_or_default();
+                return Err(Error::Inside { why: format!("the desk is {}: {note}", phase.word()) });
+            }
+        }
+        follower.next().await?;
+    }
+}
+
+async fn look_at_phase(house: &Arc<House>, id: &SandboxId) -> Result<Phase, Error> {
+    Ok(SandboxesDesk { house }.look(id).await?.phase)
+}
+
+async fn create(house: &Arc<House>, grant: &Grant, id: &SandboxId, wish: Wish<'_>) -> Result<(), Error> {
+    let defaults = &house.settings.defaults;
+    let provider = match wish.isolation {
+        None => defaults.provider.clone(),
+        Some(level) => {
+            let offers = |name: &&carrel_model::ProviderName| {
+                house
+                    .providers
+                    .get(*name)
+                    .and_then(|post| post.fitness())
+                    .is_some_and(|fit| fit.isolation.contains(&level))
+            };
+            let found = std::iter::once(&defaults.provider).chain(house.providers.keys()).find(offers);
+            found.cloned().ok_or_else(|| Error::field("isolation", "no provider of this server offers it"))?
+        }
+    };
+    let post = house.post(&provider)?;
+    let pauses = post.provider.pausing().is_some();
+    let isolation = wish.isolation.or_else(|| post.usual_isolation()).unwrap_or(Isolation::None);
+    let (repo, checkout) = wish.checkout.map_or((None, None), |(repo, checkout)| (Some(repo.name), Some(checkout)));
+    let spec = Spec {
+        template: wish.agent.template.clone().unwrap_or_else(|| defaults.template.clone()),
+        provider,
+        isolation,
+        agent_id: Some(wish.agent.name.clone()),
+        task_id: wish.task.map(|task| task.id),
+        repo,
+        checkout,
+        env: Default::default(),
+        metadata: Default::default(),
+        lifetime: LIFETIME.unwrap_or(defaults.lifetime),
+        at_end: if pauses { AtEnd::Pause } else { AtEnd::Destroy },
+        limits: defaults.limits,
+        network: wish.network,
+        ports: Default::default(),
+    };
+    let manners = Manners { auto_resume: true, idle: wish.idle.filter(|_| pauses) };
+    let desk = SandboxesDesk { house };
+    desk.create_as(grant, Action::SandboxCreate, id.clone(), spec, manners, None).await?;
+    Ok(())
+}
+
+/// Agents sign with their own name, at an address that is nobody's.
+fn author(agent: &Agent) -> Result<Author, Error> {
+    let email = format!("{}@agents.carrel.invalid", agent.name);
+    Author::new(agent.name.as_str(), &email).map_err(|error| Error::field("agent", error.to_string()))
+}

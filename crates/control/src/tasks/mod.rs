@@ -1,0 +1,18 @@
+//! The keeper of tasks: takes a card from the queue to a merged pull request, one repeatable step at a time.
+//!
+//! ```text
+//! queue ─► prepare (a desk, a checkout) ─► work (turns of the agent) ─► publish (commit, push, pull) ─► merge ─► tidy
+//! ```
+//!
+//! A step looks at what is, does what is missing, and records the fact. Whatever dies, the next look goes on from there.
+
+pub(crate) mod desk;
+mod keeper;
+mod queue;
+mod review;
+mod steps;
+mod talk;
+mod turn;
+
+pub(crate) use keeper::{TaskKeeper, heartbeat, walk};
+pub(crate) use talk::walk as walk_sessions;

@@ -1,0 +1,710 @@
+//! The steps of a task. Each looks at what is, does what is missing, and records the fact.
+
+use std::sync::Arc;
+
+use carrel_agent::{DeskRules, Ending, Failure, Turn as Asked};
+use carrel_model::{
+    Grant, RefName, SandboxId, TaskId,
+    agent::Voice,
+    public::{NewExec, PullPhase, PullView},
+    sandbox::{Depth, NetworkMode},
+    session::{MomentKind, SessionPhase},
+    task::{NeedsReason, Task, TaskPhase, TaskPull, TaskWant},
+};
+use carrel_store::{Lease, LeasedTask, Tx};
+use jiff::SignedDuration;
+use tokio::sync::Notify;
+
+use super::{
+    desk::{self, Found},
+    turn::{self, At, Went},
+};
+use crate::{
+    Error, ExecsDesk, MergeRefused, MergeWish, PullsDesk, SandboxesDesk,
+    desks::{
+        repos,
+        tasks::{moment, no_task, reason_in},
+    },
+    house::House,
+    pulls::{self, PullWish, Rebased},
+    secret::new_sandbox_id,
+    work,
+};
+
+/// How often an agent is told that nothing is committed, before a person is asked.
+const NUDGES: u32 = 2;
+/// How often conflicts go back to the agent, before a person is asked.
+const REBASES: u32 = 3;
+/// What a person or a wrong request must mend is tried so often.
+const HOPELESS: u32 = 2;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Prepare,
+    Work,
+    Publish,
+    Merge,
+    Rest,
+    Close,
+    Tidy,
+}
+
+fn step_of(task: &Task) -> Option<Step> {
+    match (task.phase, task.want) {
+        (TaskPhase::Merged | TaskPhase::Closed, _) => task.sandbox_id.is_some().then_some(Step::Tidy),
+        (_, TaskWant::Closed) => Some(Step::Close),
+        (phase, TaskWant::Rest) => (phase.is_busy() || phase == TaskPhase::Queued).then_some(Step::Rest),
+        (TaskPhase::Preparing, _) => Some(Step::Prepare),
+        (TaskPhase::Working, _) => Some(Step::Work),
+        (TaskPhase::Publishing, _) => Some(Step::Publish),
+        (TaskPhase::InReview, TaskWant::Merged) => Some(Step::Merge),
+        _ => None,
+    }
+}
+
+/// Takes steps until the task rests, waits, or is somebody else's.
+pub(crate) async fn tend(house: &Arc<House>, leased: LeasedTask, bell: &Notify) -> Result<(), Error> {
+    let (id, lease) = (leased.task.id, leased.lease);
+    loop {
+        let task = house.store.tasks().find(id).await?.ok_or_else(|| no_task(id))?;
+        let waits = task.next_attempt_at.is_some_and(|next| next > house.store.now());
+        let Some(step) = step_of(&task).filter(|_| !waits) else { return release(house, id, lease).await };
+        let began = tokio::time::Instant::now();
+        let hand = Hand { house, lease: &lease, task: &task, bell, grant: desk::grant_of(&task.created_by) };
+        let taken = match step {
+            Step::Prepare => hand.prepare().await,
+            Step::Work => hand.work().await,
+            Step::Publish => hand.publish().await,
+            Step::Merge => hand.merge().await,
+            Step::Rest => hand.rest().await,
+            Step::Close => hand.close().await,
+            Step::Tidy => hand.tidy().await,
+        };
+        let word = format!("{step:?}").to_lowercase();
+        metrics::histogram!("carrel_task_step_seconds", "step" => word).record(began.elapsed().as_secs_f64());
+        if let Err(error) = taken {
+            hand.mend(error).await?;
+        }
+    }
+}
+
+async fn release(house: &Arc<House>, id: TaskId, lease: Lease) -> Result<(), Error> {
+    let released = house.store.change(move |tx| {
+        Box::pin(async move {
+            let task = tx.lock_leased_task(id, &lease).await?;
+            tx.release_task(&task).await?;
+            Ok::<_, Error>(())
+        })
+    });
+    released.await
+}
+
+/// A task in hand.
+struct Hand<'h> {
+    house: &'h Arc<House>,
+    lease: &'h Lease,
+    task: &'h Task,
+    bell: &'h Notify,
+    grant: Grant,
+}
+
+impl Hand<'_> {
+    /// Writes what is now true of the task.
+    async fn record(&self, edit: impl FnOnce(&mut Task) + Send + 'static) -> Result<Task, Error> {
+        self.record_and_say(None, edit).await
+    }
+
+    /// The same, with a line on its timeline.
+    async fn record_and_say(
+        &self,
+        note: Option<String>,
+        edit: impl FnOnce(&mut Task) + Send + 'static,
+    ) -> Result<Task, Error> {
+        let (id, lease) = (self.task.id, self.lease.clone());
+        let recorded = self.house.store.change(move |tx| {
+            Box::pin(async move {
+                let mut task = tx.lock_leased_task(id, &lease).await?;
+                edit(&mut task);
+                if let Some(text) = note {
+                    say(tx, &task, MomentKind::Note, text).await?;
+                }
+                tx.put_task(&mut task).await?;
+                Ok::<_, Error>(task)
+            })
+        });
+        recorded.await
+    }
+
+    /// Gives something back to the agent: it is told, and works on.
+    async fn back_to_agent(&self, text: String, edit: impl FnOnce(&mut Task) + Send + 'static) -> Result<(), Error> {
+        let (id, lease) = (self.task.id, self.lease.clone());
+        let told = self.house.store.change(move |tx| {
+            Box::pin(async move {
+                let mut task = tx.lock_leased_task(id, &lease).await?;
+                edit(&mut task);
+                say(tx, &task, MomentKind::Message, text).await?;
+                if task.want == TaskWant::Merged {
+                    task.want = TaskWant::Review;
+                }
+                task.go_to(TaskPhase::Preparing);
+                tx.put_task(&mut task).await?;
+                Ok::<_, Error>(())
+            })
+        });
+        told.await
+    }
+
+    /// Comes true when people want something else.
+    async fn unwanted(&self) {
+        loop {
+            if let Ok(Some(task)) = self.house.store.tasks().find(self.task.id).await
+                && matches!(task.want, TaskWant::Closed | TaskWant::Rest)
+            {
+                return;
+            }
+            self.bell.notified().await;
+        }
+    }
+
+    /// A desk with the checkout in it, awake, and as it was left.
+    async fn prepare(&self) -> Result<(), Error> {
+        let (house, task) = (self.house, self.task);
+        if task.base_commit.is_none() {
+            let repo = repos::find(house, &task.repo).await?;
+            if !repo.is_hosted() {
+                // What the mirror has is better than waiting for an upstream that does not answer.
+                let _ = repos::bring_up_to_date(house, &repo.name).await;
+            }
+            let commit = house.library.mirror(&repo.name).await?.head_of(&task.base).await?;
+            self.record(move |task| task.base_commit = Some(commit)).await?;
+            return Ok(());
+        }
+        let Some(sandbox) = &task.sandbox_id else { return self.draw_desk(None).await };
+        match desk::look(house, sandbox).await? {
+            Found::There | Found::Asleep => {}
+            Found::Missing => desk::create_for_task(house, task, sandbox).await?,
+            Found::Lost(why) => {
+                let why = format!("The desk was lost ({why}); a new one goes on from the last save.");
+                return self.draw_desk(Some(why)).await;
+            }
+        }
+        tokio::select! {
+            ready = desk::wait_for(house, &self.grant, sandbox) => ready?,
+            () = self.unwanted() => return Ok(()),
+        }
+        if task.told.get("desk").map(String::as_str) != Some(sandbox.as_str()) {
+            let mirror = house.library.mirror(&task.repo).await?;
+            if let Some(saved) = mirror.wip(task.id).await? {
+                work::restore_work(house, sandbox, &saved).await?;
+            }
+        }
+        match work::look_at_work(house, sandbox).await {
+            Ok(found) if found.head.is_some() => {}
+            Ok(_) | Err(Error::Conflict { .. }) => {
+                self.end_desk(sandbox).await?;
+                let why = "The desk came back without its checkout; a new one goes on from the last save.";
+                return self.draw_desk(Some(why.into())).await;
+            }
+            Err(error) => return Err(error),
+        }
+        let desk = sandbox.to_string();
+        self.record(move |task| {
+            task.told.insert("desk".into(), desk);
+            task.go_to(TaskPhase::Working);
+        })
+        .await?;
+        Ok(())
+    }
+
+    /// Names a new desk before it exists.
+    async fn draw_desk(&self, note: Option<String>) -> Result<(), Error> {
+        let (id, lease, sandbox) = (self.task.id, self.lease.clone(), new_sandbox_id());
+        let drawn = self.house.store.change(move |tx| {
+            Box::pin(async move {
+                let mut task = tx.lock_leased_task(id, &lease).await?;
+                let lost = task.sandbox_id.is_some();
+                task.sandbox_id = Some(sandbox.clone());
+                if let Some(mut session) = tx.lock_session(&task.session_id).await? {
+                    session.sandbox_id = Some(sandbox);
+                    if lost {
+                        // Who remembers the conversation was at the other desk, and so was the turn in flight.
+                        (session.conversation, session.turn) = (None, None);
+                    }
+                    if let Some(text) = note {
+                        tx.say(&mut session, moment(MomentKind::Note, Voice::House, text)).await?;
+                    }
+                    tx.put_session(&mut session).await?;
+                }
+                tx.put_task(&mut task).await?;
+                Ok::<_, Error>(())
+            })
+        });
+        drawn.await
+    }
+
+    async fn end_desk(&self, sandbox: &SandboxId) -> Result<(), Error> {
+        match (SandboxesDesk { house: self.house }).destroy(&self.grant, sandbox).await {
+            Ok(_) | Err(Error::NotFound { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A turn of the agent.
+    async fn work(&self) -> Result<(), Error> {
+        let (house, task) = (self.house, self.task);
+        let Some(sandbox) = &task.sandbox_id else { return self.back_to_preparing().await };
+        if !matches!(desk::look(house, sandbox).await?, Found::There) {
+            return self.back_to_preparing().await;
+        }
+        let repo = repos::find(house, &task.repo).await?;
+        let rules = DeskRules {
+            task: Some(task.id),
+            repo: Some(task.repo.clone()),
+            branch: Some(task.branch.clone()),
+            base: Some(task.base.clone()),
+            check_command: repo.rules.check_command.clone(),
+            house_rules: None,
+            reachable: reachable(task),
+        };
+        let at = At { session: &task.session_id, sandbox, rules, saves: true };
+        let ending = match turn::take(house, &at, self.unwanted()).await? {
+            Went::Stopped => return Ok(()),
+            Went::Nothing => Ending::Finished,
+            Went::Ended(ending) => ending,
+        };
+        match ending {
+            Ending::Finished => {
+                let session = house.store.sessions().find(&task.session_id).await?;
+                // Somebody said something meanwhile: that comes first.
+                let asked = session.is_some_and(|session| session.is_asked());
+                self.record(move |task| task.go_to(if asked { TaskPhase::Working } else { TaskPhase::Publishing }))
+                    .await?;
+            }
+            Ending::Asked { question } => {
+                self.record(move |task| task.ask_for_help(NeedsReason::Question, question)).await?;
+            }
+            Ending::Failed { why, failure } => self.failed(why, failure).await?,
+        }
+        Ok(())
+    }
+
+    async fn back_to_preparing(&self) -> Result<(), Error> {
+        self.record(|task| task.phase = TaskPhase::Preparing).await.map(drop)
+    }
+
+    /// A turn that did not come to an end of its own.
+    async fn failed(&self, why: String, failure: Failure) -> Result<(), Error> {
+        let tries = self.house.settings.work.tries;
+        let reason = match failure {
+            Failure::Budget => NeedsReason::Budget,
+            _ => NeedsReason::AgentFailed,
+        };
+        if !failure.may_pass() || self.task.attempts + 1 >= tries {
+            self.record(move |task| task.ask_for_help(reason, why)).await?;
+            return Ok(());
+        }
+        if failure == Failure::Conversation {
+            let session = self.task.session_id.clone();
+            let forgotten = self.house.store.change(move |tx| {
+                Box::pin(async move {
+                    if let Some(mut session) = tx.lock_session(&session).await? {
+                        session.conversation = None;
+                        tx.put_session(&mut session).await?;
+                    }
+                    Ok::<_, Error>(())
+                })
+            });
+            forgotten.await?;
+        }
+        let rests = match failure {
+            Failure::RateLimited { retry_after_s: Some(seconds) } => {
+                SignedDuration::from_secs(i64::try_from(seconds.min(3600)).unwrap_or(60))
+            }
+            _ => self.pause_after(self.task.attempts),
+        };
+        let (next, attempts) = (self.house.store.now() + rests, self.task.attempts + 1);
+        let text = format!(
+            "Your last turn broke off: {why}\n\nWhat you did until then is still there. Look at it, and go on."
+        );
+        self.back_to_agent(text, move |_| {}).await?;
+        self.record(move |task| (task.attempts, task.next_attempt_at) = (attempts, Some(next))).await?;
+        Ok(())
+    }
+
+    /// Everything that is done is committed, pushed, and at a pull request.
+    async fn publish(&self) -> Result<(), Error> {
+        let (house, task) = (self.house, self.task);
+        let Some(sandbox) = &task.sandbox_id else { return self.back_to_preparing().await };
+        match desk::look(house, sandbox).await? {
+            Found::There | Found::Asleep => desk::wait_for(house, &self.grant, sandbox).await?,
+            Found::Missing | Found::Lost(_) => return self.back_to_preparing().await,
+        }
+        let mut found = work::look_at_work(house, sandbox).await?;
+        if let Some(middle) = &found.in_progress {
+            let missing = format!("git is in the middle of a {middle}. Finish or abort it.");
+            return self.nudge(missing, NeedsReason::Conflict).await;
+        }
+        if found.dirty {
+            work::commit_work(house, sandbox, &task.title, &[]).await?;
+            found = work::look_at_work(house, sandbox).await?;
+        }
+        if found.ahead == 0 && task.pull.is_none() {
+            let missing = format!("there is no commit on `{}` that `{}` does not have.", task.branch, task.base);
+            return self.nudge(missing, NeedsReason::NothingChanged).await;
+        }
+        let head = match work::push_work(house, sandbox).await {
+            Ok(head) => head,
+            Err(Error::Conflict { why }) => return self.nudge(why, NeedsReason::PushRefused).await,
+            Err(error) => return Err(error),
+        };
+        if task.told.contains_key("rebase_wanted") && !self.rebase(sandbox).await? {
+            return Ok(());
+        }
+        let mirror = house.library.mirror(&task.repo).await?;
+        let head = mirror.find(&task.branch.full()).await?.unwrap_or(head);
+        pulls::publish(house, &task.repo, &task.branch).await?;
+        let pull = pulls::open_pull(house, &self.wish(sandbox).await?).await?;
+        let (ahead, behind) = mirror.distance(&task.base, &task.branch).await?;
+        let note = task.pull.is_none().then(|| format!("Pull request {} is open: {}", pull.number, pull.url));
+        self.record_and_say(note, move |task| {
+            (task.head, task.ahead, task.behind) = (Some(head), ahead, behind);
+            task.told.remove("rebase_wanted");
+            task.nudges = 0;
+            seen(task, &pull);
+            if !task.phase.is_over() {
+                task.go_to(TaskPhase::InReview);
+            }
+        })
+        .await?;
+        Ok(())
+    }
+
+    /// Puts the branch onto the newest base; false when that is for the agent now.
+    async fn rebase(&self, sandbox: &SandboxId) -> Result<bool, Error> {
+        let (house, task) = (self.house, self.task);
+        match pulls::rebase_branch(house, &task.repo, &task.branch, &task.base).await? {
+            Rebased::Already => Ok(true),
+            Rebased::Moved { .. } => {
+                // The desk follows its branch.
+                let line = format!("git fetch -q origin '{0}' && git reset -q --hard FETCH_HEAD", task.branch);
+                let follow =
+                    NewExec { command: Some(line), cwd: Some(carrel_git::WORKSPACE.to_owned()), ..NewExec::default() };
+                let mut running = ExecsDesk { house }.start(&self.grant, sandbox, follow).await?;
+                while running.output.next().await?.is_some() {}
+                Ok(true)
+            }
+            Rebased::Conflicts { paths, .. } => {
+                self.conflicts(&paths).await?;
+                Ok(false)
+            }
+        }
+    }
+
+    /// Conflicts go to the agent a few times, then to a person.
+    async fn conflicts(&self, paths: &[String]) -> Result<(), Error> {
+        let (list, base) = (paths.join(", "), self.task.base.clone());
+        if self.task.rebases >= REBASES {
+            let detail = format!("It conflicts with `{base}` in {list}, and its agent did not settle it.");
+            self.record(move |task| {
+                task.told.remove("rebase_wanted");
+                task.ask_for_help(NeedsReason::Conflict, detail);
+            })
+            .await?;
+            return Ok(());
+        }
+        let text = format!(
+            "`{base}` has moved on, and your branch conflicts with it in: {list}.\n\nRun `git fetch origin && git rebase \
+             origin/{base}`, settle the conflicts so that both changes keep their meaning, finish the rebase, and check \
+             your work again."
+        );
+        self.back_to_agent(text, |task| {
+            task.rebases += 1;
+            task.told.remove("rebase_wanted");
+        })
+        .await
+    }
+
+    /// Something is missing that the agent can mend; told so often, then a person is asked.
+    async fn nudge(&self, missing: String, reason: NeedsReason) -> Result<(), Error> {
+        if self.task.nudges >= NUDGES {
+            let detail = format!("The agent says that it has finished, but {missing}");
+            self.record(move |task| task.ask_for_help(reason, detail)).await?;
+            return Ok(());
+        }
+        self.back_to_agent(Asked::nudge(&missing), |task| task.nudges += 1).await
+    }
+
+    /// The pull request that this task wants.
+    async fn wish(&self, sandbox: &SandboxId) -> Result<PullWish, Error> {
+        let task = self.task;
+        let mirror = self.house.library.mirror(&task.repo).await?;
+        let log = mirror.subjects(&task.base, &task.branch, 50).await?;
+        let changes: String = log.iter().map(|subject| format!("- {subject}\n")).collect();
+        let repo = repos::find(self.house, &task.repo).await?;
+        let checked = match &repo.rules.check_command {
+            Some(command) => format!("`{command}` is run on the merged result before it is merged."),
+            None => "The repository names no check command.".to_owned(),
+        };
+        let body = format!(
+            "## What was asked\n\n{}\n\n## What changed\n\n{changes}\n## How it is checked\n\n{checked}\n\nMade by the agent \
+             `{}` at desk `{sandbox}`.\n\nCarrel-Task: {}\n",
+            task.prompt.trim(),
+            task.agent,
+            task.id
+        );
+        Ok(PullWish {
+            repo: task.repo.clone(),
+            head: task.branch.clone(),
+            base: task.base.clone(),
+            title: task.title.clone(),
+            body,
+            draft: false,
+            labels: task.labels.clone(),
+            reviewers: Vec::new(),
+        })
+    }
+
+    /// Puts it into the base, through the lane.
+    async fn merge(&self) -> Result<(), Error> {
+        let task = self.task;
+        let Some(pull) = &task.pull else {
+            self.record(|task| task.go_to(TaskPhase::Publishing)).await?;
+            return Ok(());
+        };
+        let wish = MergeWish {
+            repo: task.repo.clone(),
+            number: pull.number,
+            style: None,
+            expected_head: task.head.clone(),
+            by: self.grant.clone(),
+        };
+        match pulls::merge_pull(self.house, wish).await {
+            Ok(merged) => {
+                let note = format!("Merged into `{}`.", task.base);
+                self.record_and_say(Some(note), move |task| {
+                    seen(task, &merged.pull);
+                    task.ended_at.get_or_insert(merged.pull.updated_at);
+                    task.conflicts.clear();
+                    task.go_to(TaskPhase::Merged);
+                })
+                .await?;
+                Ok(())
+            }
+            Err(MergeRefused::Conflicts { paths, .. }) => self.conflicts(&paths).await,
+            Err(MergeRefused::ChecksFailed { log }) => self.checks_failed(log).await,
+            Err(MergeRefused::HeadMoved { head }) => {
+                let note = format!("Its branch moved to {} before it was merged.", head.short());
+                self.record_and_say(Some(note), move |task| {
+                    task.head = Some(head);
+                    task.ask_for_help(NeedsReason::ForgeFailed, "Its branch moved after it was looked at; look again.");
+                })
+                .await?;
+                Ok(())
+            }
+            Err(MergeRefused::Closed) => {
+                self.record(|task| task.want = TaskWant::Closed).await?;
+                Ok(())
+            }
+            Err(refused @ (MergeRefused::NotApproved { .. } | MergeRefused::Upstream { .. })) => {
+                let detail = format!("It cannot be merged: {refused}");
+                self.record(move |task| task.ask_for_help(NeedsReason::ForgeFailed, detail)).await?;
+                Ok(())
+            }
+            Err(MergeRefused::Failed(error)) => Err(error),
+        }
+    }
+
+    /// What a check printed goes back to the agent, once for each head.
+    async fn checks_failed(&self, log: String) -> Result<(), Error> {
+        let head = self.task.head.as_ref().map(ToString::to_string).unwrap_or_default();
+        if self.task.told.get("checks") == Some(&head) || self.task.nudges >= NUDGES {
+            let detail = format!("The check of the merged result fails:\n{}", tail(&log, 2000));
+            self.record(move |task| task.ask_for_help(NeedsReason::ChecksFailed, detail)).await?;
+            return Ok(());
+        }
+        let text = format!(
+            "The check of the merged result fails. What it printed:\n\n```\n{}\n```\n\nMend it, run the check yourself, and \
+             commit.",
+            tail(&log, 8000)
+        );
+        self.back_to_agent(text, move |task| {
+            task.nudges += 1;
+            task.told.insert("checks".into(), head);
+        })
+        .await
+    }
+
+    /// Stops the turn in flight, keeps what was done, and lets the desk sleep.
+    async fn rest(&self) -> Result<(), Error> {
+        if let Some(sandbox) = &self.task.sandbox_id
+            && matches!(desk::look(self.house, sandbox).await?, Found::There)
+        {
+            self.stop_turn(sandbox).await?;
+            let _ = work::save_work(self.house, sandbox).await;
+            let desk = SandboxesDesk { house: self.house };
+            if let Err(error) = desk.pause(&self.grant, sandbox, Depth::default()).await {
+                tracing::debug!(%sandbox, error = &error as &dyn std::error::Error, "a desk was not paused");
+            }
+        }
+        self.record(|task| task.go_to(TaskPhase::Backlog)).await?;
+        Ok(())
+    }
+
+    /// Ends what an agent runs, when a turn was in flight.
+    async fn stop_turn(&self, sandbox: &SandboxId) -> Result<(), Error> {
+        let session = self.house.store.sessions().find(&self.task.session_id).await?;
+        let Some(turn) = session.and_then(|session| session.turn) else { return Ok(()) };
+        let _ = ExecsDesk { house: self.house }.signal(&self.grant, sandbox, &turn.exec, 9).await;
+        let id = self.task.session_id.clone();
+        let ended = self.house.store.change(move |tx| {
+            Box::pin(async move {
+                if let Some(mut session) = tx.lock_session(&id).await? {
+                    session.turn = None;
+                    tx.put_session(&mut session).await?;
+                }
+                Ok::<_, Error>(())
+            })
+        });
+        ended.await
+    }
+
+    /// Keeps what was done under a ref of its own, closes the pull request, and ends the desk.
+    async fn close(&self) -> Result<(), Error> {
+        let (house, task) = (self.house, self.task);
+        if let Some(sandbox) = &task.sandbox_id
+            && matches!(desk::look(house, sandbox).await?, Found::There | Found::Asleep)
+        {
+            desk::wait_for(house, &self.grant, sandbox).await?;
+            self.stop_turn(sandbox).await?;
+            // Nothing is destroyed before it is on a durable ref.
+            work::save_work(house, sandbox).await?;
+        }
+        let mirror = house.library.mirror(&task.repo).await?;
+        let newest = match mirror.wip(task.id).await? {
+            Some(saved) => Some(saved),
+            None => mirror.find(&task.branch.full()).await?,
+        };
+        let mut note = None;
+        if let Some(newest) = newest
+            && !mirror.is_in(&task.base, &newest).await?
+            && Some(&newest) != task.base_commit.as_ref()
+        {
+            let kept = RefName::kept(task.id);
+            mirror.hold(&kept, &newest).await?;
+            note = Some(format!("What was done is kept as {kept} at {}.", newest.short()));
+        }
+        if let Some(pull) = task.pull.as_ref().filter(|pull| !pull.phase.is_over()) {
+            match (PullsDesk { house }).set_open(&self.grant, &task.repo, pull.number, false).await {
+                Ok(_) | Err(Error::NotFound { .. } | Error::Conflict { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let now = house.store.now();
+        self.record_and_say(note, move |task| {
+            task.ended_at.get_or_insert(now);
+            task.conflicts.clear();
+            task.go_to(TaskPhase::Closed);
+        })
+        .await?;
+        Ok(())
+    }
+
+    /// The desk of a task that is over ends, and its saves are forgotten: what they held is merged or kept.
+    async fn tidy(&self) -> Result<(), Error> {
+        let (house, task) = (self.house, self.task);
+        if let Some(sandbox) = &task.sandbox_id {
+            self.end_desk(sandbox).await?;
+        }
+        let mirror = house.library.mirror(&task.repo).await?;
+        mirror.forget_wip(task.id).await?;
+        let (id, lease) = (task.id, self.lease.clone());
+        let tidied = house.store.change(move |tx| {
+            Box::pin(async move {
+                let mut task = tx.lock_leased_task(id, &lease).await?;
+                task.sandbox_id = None;
+                if let Some(mut session) = tx.lock_session(&task.session_id).await? {
+                    (session.phase, session.turn) = (SessionPhase::Closed, None);
+                    tx.put_session(&mut session).await?;
+                }
+                tx.put_task(&mut task).await?;
+                Ok::<_, Error>(())
+            })
+        });
+        tidied.await
+    }
+
+    /// A step that failed is tried again after a pause; after too many, a person is asked.
+    async fn mend(&self, error: Error) -> Result<(), Error> {
+        if matches!(&error, Error::Internal(inner) if crate::keeper::is_lost_lease(&**inner)) {
+            return Err(error);
+        }
+        let task = self.task;
+        let (attempts, tries) = (task.attempts + 1, self.house.settings.work.tries);
+        tracing::debug!(task = %task.id, error = &error as &dyn std::error::Error, attempts, "a step of a task failed");
+        let passing = matches!(
+            error,
+            Error::Unavailable { .. } | Error::Limited { .. } | Error::Inside { .. } | Error::Internal(_)
+        );
+        let most = if passing { tries } else { HOPELESS };
+        if attempts >= most && !matches!(error, Error::Limited { .. }) {
+            let (reason, detail) = (reason_in(task.phase), error.to_string());
+            self.record(move |task| {
+                if task.want == TaskWant::Closed {
+                    task.want = TaskWant::Review;
+                }
+                task.ask_for_help(reason, detail);
+            })
+            .await?;
+            return Ok(());
+        }
+        let rests = match &error {
+            Error::Limited { retry_after, .. } => *retry_after,
+            _ => self.pause_after(task.attempts),
+        };
+        let next = self.house.store.now() + rests;
+        self.record(move |task| (task.attempts, task.next_attempt_at) = (attempts, Some(next))).await?;
+        Ok(())
+    }
+
+    fn pause_after(&self, attempts: u32) -> SignedDuration {
+        let patience = &self.house.settings.patience;
+        let first = patience.first_retry.max(std::time::Duration::from_millis(200));
+        let pause = first.saturating_mul(2_u32.saturating_pow(attempts.min(16)));
+        SignedDuration::try_from(pause.min(patience.longest_retry)).unwrap_or(SignedDuration::from_secs(1))
+    }
+}
+
+/// What was seen of a task's pull request.
+pub(super) fn seen(task: &mut Task, pull: &PullView) {
+    task.pull = Some(TaskPull { number: pull.number, url: pull.url.clone(), phase: pull.phase });
+    if pull.phase == PullPhase::Merged {
+        task.ended_at.get_or_insert(pull.updated_at);
+        task.conflicts.clear();
+        task.go_to(TaskPhase::Merged);
+    }
+}
+
+async fn say(tx: &mut Tx, task: &Task, kind: MomentKind, text: String) -> Result<(), Error> {
+    if let Some(mut session) = tx.lock_session(&task.session_id).await? {
+        tx.say(&mut session, moment(kind, Voice::House, text)).await?;
+        tx.put_session(&mut session).await?;
+    }
+    Ok(())
+}
+
+fn reachable(task: &Task) -> Vec<String> {
+    match task.network.mode {
+        NetworkMode::None => Vec::new(),
+        NetworkMode::Allow => task.network.allow.iter().map(|host| host.as_str().to_owned()).collect(),
+        NetworkMode::Open => vec!["the internet".into()],
+    }
+}
+
+/// The end of a long text.
+fn tail(text: &str, most: usize) -> &str {
+    let mut from = text.len().saturating_sub(most);
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    &text[from..]
+}

@@ -1,0 +1,149 @@
+//! Conversations that are no task's: each question gets its answer, one turn after the other.
+
+use std::{collections::HashSet, sync::Arc, sync::Mutex, time::Duration};
+
+use carrel_agent::{DeskRules, Ending};
+use carrel_model::{
+    SessionId,
+    agent::Voice,
+    public::Happening,
+    session::{MomentKind, SessionPhase},
+};
+use carrel_store::News;
+
+use super::{
+    desk,
+    turn::{self, At, Went},
+};
+use crate::{
+    Error,
+    desks::{sessions::no_session, tasks::moment},
+    house::House,
+};
+
+/// Walks until the house closes: whoever is asked something answers.
+pub(crate) async fn walk(house: Arc<House>) {
+    let journal = house.store.journal();
+    let mut follower = journal.follow(journal.head());
+    let busy: Arc<Mutex<HashSet<SessionId>>> = Arc::default();
+    let mut look = true;
+    loop {
+        if look {
+            match house.store.sessions().asked().await {
+                Ok(asked) => asked.into_iter().for_each(|session| answer(&house, &busy, session.id)),
+                Err(error) => {
+                    tracing::warn!(error = &error as &dyn std::error::Error, "sessions cannot be looked at");
+                    tokio::time::sleep(Duration::from_secs(1)).await;
+                    continue;
+                }
+            }
+        }
+        look = match tokio::time::timeout(house.settings.patience.sweep, follower.next()).await {
+            Ok(Ok(News::Entries(entries))) => entries.iter().any(|written| {
+                matches!(&written.entry().happening,
+                    Happening::Session { session } if session.task_id.is_none() && session.busy)
+            }),
+            Ok(Ok(News::Reset(_))) | Err(_) => true,
+            Ok(Err(_)) => {
+                tokio::time::sleep(Duration::from_millis(200)).await;
+                true
+            }
+        };
+    }
+}
+
+/// Answers in a session until nothing is asked any more, unless somebody does already.
+fn answer(house: &Arc<House>, busy: &Arc<Mutex<HashSet<SessionId>>>, id: SessionId) {
+    let taken = |busy: &Mutex<HashSet<SessionId>>| {
+        busy.lock().expect("nobody panics while holding the list").insert(id.clone())
+    };
+    if !taken(busy) {
+        return;
+    }
+    let (house, busy) = (Arc::clone(house), Arc::clone(busy));
+    house.tasks().clone().spawn(async move {
+        let guard = Answering { busy, id: id.clone() };
+        let stop = house.stop().clone();
+        if let Some(Err(error)) = stop.run_until_cancelled(converse(&house, &id)).await {
+            tracing::warn!(session = %id, error = &error as &dyn std::error::Error, "a session could not go on");
+            let _ = give_up(&house, &id, error.to_string()).await;
+        }
+        drop(guard);
+    });
+}
+
+struct Answering {
+    busy: Arc<Mutex<HashSet<SessionId>>>,
+    id: SessionId,
+}
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        if let Ok(mut busy) = self.busy.lock() {
+            busy.remove(&self.id);
+        }
+    }
+}
+
+async fn converse(house: &Arc<House>, id: &SessionId) -> Result<(), Error> {
+    loop {
+        let session = house.store.sessions().find(id).await?.ok_or_else(|| no_session(id))?;
+        if session.phase == SessionPhase::Closed || !(session.is_asked() || session.turn.is_some()) {
+            return Ok(());
+        }
+        let grant = desk::grant_of(&session.created_by);
+        let sandbox = desk::ensure_session(house, id).await?;
+        desk::wait_for(house, &grant, &sandbox).await?;
+        let rules = DeskRules { repo: session.repo.clone(), ..DeskRules::default() };
+        let at = At { session: id, sandbox: &sandbox, rules, saves: false };
+        match turn::take(house, &at, closed(house, id)).await? {
+            Went::Nothing | Went::Stopped => return Ok(()),
+            Went::Ended(Ending::Finished | Ending::Asked { .. }) => {}
+            Went::Ended(Ending::Failed { why, .. }) => return give_up(house, id, why).await,
+        }
+    }
+}
+
+/// Comes true when a session is closed.
+async fn closed(house: &Arc<House>, id: &SessionId) {
+    let journal = house.store.journal();
+    let mut follower = journal.follow(journal.head());
+    loop {
+        let open = house.store.sessions().find(id).await;
+        if matches!(open, Ok(Some(session)) if session.phase == SessionPhase::Closed) {
+            return;
+        }
+        loop {
+            match follower.next().await {
+                Ok(News::Entries(entries)) => {
+                    let own = |happening: &Happening| {
+                        matches!(happening, Happening::Session { session }
+                            if session.id == *id && session.phase == SessionPhase::Closed)
+                    };
+                    if entries.iter().any(|written| own(&written.entry().happening)) {
+                        return;
+                    }
+                }
+                Ok(News::Reset(_)) => break,
+                Err(_) => tokio::time::sleep(Duration::from_millis(200)).await,
+            }
+        }
+    }
+}
+
+/// Says why there is no answer. The next message tries again.
+async fn give_up(house: &Arc<House>, id: &SessionId, why: String) -> Result<(), Error> {
+    let id = id.clone();
+    let said = house.store.change(move |tx| {
+        Box::pin(async move {
+            let mut session = tx.lock_session(&id).await?.ok_or_else(|| no_session(&id))?;
+            session.turn = None;
+            session.delivered = session.asked;
+            let text = format!("There is no answer: {why}");
+            tx.say(&mut session, moment(MomentKind::Note, Voice::House, text)).await?;
+            tx.put_session(&mut session).await?;
+            Ok::<_, Error>(())
+        })
+    });
+    said.await
+}

@@ -1,0 +1,450 @@
+//! One turn of an agent: started under a name that is written down first, read from its beginning however often the
+//! server dies, and its moments written down once each.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use carrel_agent::{DeskRules, Ending, Exchange, Failure, Moment as Said, Turn as Asked, Voice as Speaker};
+use carrel_model::{
+    CommitId, ExecId, Grant, SandboxId, SessionId,
+    agent::{Agent, Voice},
+    exec::ExecStatus,
+    public::NewExec,
+    session::{Moment, MomentKind, Session, ToolUse, Turn},
+};
+use carrel_store::{Stream, Tx};
+use futures::{FutureExt, StreamExt};
+
+use crate::{
+    Error, ExecsDesk, FilesDesk, Running,
+    desks::{agents, sessions::no_session, tasks::moment},
+    house::House,
+    secret::new_exec_id,
+    work,
+};
+
+/// How much of the past is read for an agent that forgot it.
+const PAST: u32 = 200;
+
+/// How a turn went.
+pub(crate) enum Went {
+    /// It came to an end.
+    Ended(Ending),
+    /// Nothing was asked.
+    Nothing,
+    /// Somebody wanted it to stop.
+    Stopped,
+}
+
+/// Where a turn is taken.
+pub(crate) struct At<'a> {
+    pub(crate) session: &'a SessionId,
+    pub(crate) sandbox: &'a SandboxId,
+    pub(crate) rules: DeskRules,
+    /// Whether there is a checkout whose work is saved.
+    pub(crate) saves: bool,
+}
+
+/// Takes the next turn of a session, or goes on with the one in flight, until it ends or `unwanted` comes true.
+pub(crate) async fn take<F>(house: &Arc<House>, at: &At<'_>, unwanted: F) -> Result<Went, Error>
+where
+    F: Future<Output = ()> + Send,
+{
+    let session = house.store.sessions().find(at.session).await?.ok_or_else(|| no_session(at.session))?;
+    let agent = agents::find(house, &session.agent).await?;
+    let grant = super::desk::grant_of(&session.created_by);
+    let Some(session) = plan(house, at.session).await? else { return Ok(Went::Nothing) };
+    let Some(turn) = session.turn.clone() else { return Ok(Went::Nothing) };
+    let running = match (ExecsDesk { house }).follow(&turn.exec).await? {
+        Some(running) => running,
+        None if turn.begun => {
+            // It began, and nothing is known of it: its row was forgotten. It is asked again.
+            end(house, at.session, None).await?;
+            return Ok(Went::Ended(Ending::Failed {
+                why: "nothing is known any more of the turn that was in flight".into(),
+                failure: Failure::Transient,
+            }));
+        }
+        None => match start(house, &grant, at, &agent, &session, &turn).await {
+            Ok(running) => running,
+            Err(error) => {
+                end(house, at.session, None).await?;
+                return Err(error);
+            }
+        },
+    };
+    let followed = follow(house, &grant, at, &agent, &turn, running, unwanted).await?;
+    let commit = match at.saves {
+        true => save(house, at.sandbox).await,
+        false => None,
+    };
+    end(house, at.session, commit).await?;
+    Ok(followed)
+}
+
+/// Writes down what the next turn is to be, unless one is in flight or nothing was asked.
+async fn plan(house: &Arc<House>, id: &SessionId) -> Result<Option<Session>, Error> {
+    let id = id.clone();
+    let planned = house.store.change(move |tx| {
+        Box::pin(async move {
+            let mut session = tx.lock_session(&id).await?.ok_or_else(|| no_session(&id))?;
+            if session.turn.is_some() {
+                return Ok(Some(session));
+            }
+            if !session.is_asked() {
+                return Ok(None);
+            }
+            session.turns += 1;
+            session.turn = Some(Turn {
+                number: session.turns,
+                upto: session.asked,
+                exec: new_exec_id(),
+                begun: false,
+                moments: 0,
+                at: tx.now(),
+            });
+            tx.put_session(&mut session).await?;
+            Ok::<_, Error>(Some(session))
+        })
+    });
+    planned.await
+}
+
+async fn start(
+    house: &Arc<House>,
+    grant: &Grant,
+    at: &At<'_>,
+    agent: &Agent,
+    session: &Session,
+    turn: &Turn,
+) -> Result<Running, Error> {
+    let dialect = agents::dialect_of(&agent.dialect)?;
+    let said = house.store.sessions().said_to_agent(at.session, session.delivered).await?;
+    let prompt: Vec<&str> =
+        said.iter().filter(|moment| moment.seq <= turn.upto).map(|moment| moment.text.as_str()).collect();
+    let earlier = match session.conversation {
+        Some(_) => Vec::new(),
+        None => past(house, session).await?,
+    };
+    let asked = Asked {
+        prompt: prompt.join("\n\n"),
+        rules: at.rules.clone(),
+        conversation: session.conversation.clone(),
+        earlier,
+        model: agent.model.clone(),
+        first: session.delivered == 0,
+        place: Default::default(),
+    };
+    let launch = dialect
+        .launch(&agents::settings(agent), &asked)
+        .map_err(|error| Error::Conflict { why: format!("the agent `{}` cannot be started: {error}", agent.name) })?;
+    let files = FilesDesk { house };
+    for file in &launch.files {
+        let bytes = bytes::Bytes::from(file.bytes.to_vec());
+        let content = futures::stream::once(async move { Ok(bytes) }).boxed();
+        files.upload(grant, at.sandbox, &file.path, None, content).await?;
+    }
+    let modes: Vec<&carrel_agent::File> = launch.files.iter().filter(|file| file.mode != 0o644).collect();
+    let mut env = BTreeMap::new();
+    for (name, value) in launch.env {
+        let (Ok(name), Ok(value)) = (name.clone().try_into(), value.try_into()) else {
+            return Err(Error::Conflict { why: format!("the variable `{name}` of the agent cannot be set") });
+        };
+        env.insert(name, value);
+    }
+    let argv = with_modes(launch.argv, &modes);
+    let new = NewExec {
+        argv: Some(argv),
+        cwd: at.rules.repo.is_some().then(|| carrel_git::WORKSPACE.to_owned()),
+        env: Some(env),
+        stdin: Some(launch.stdin.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()),
+        background: Some(true),
+        ..NewExec::default()
+    };
+    let running = ExecsDesk { house }.start_as(grant, at.sandbox, turn.exec.clone(), new).await?;
+    let (id, exec) = (at.session.clone(), turn.exec.clone());
+    edit(house, &id, move |session| {
+        if let Some(turn) = session.turn.as_mut().filter(|turn| turn.exec == exec) {
+            turn.begun = true;
+        }
+    })
+    .await?;
+    Ok(running)
+}
+
+/// Files that must be run or hidden get their permissions just before: uploads have none of their own.
+fn with_modes(argv: Vec<String>, files: &[&carrel_agent::File]) -> Vec<String> {
+    if files.is_empty() {
+        return argv;
+    }
+    let modes: Vec<String> = files.iter().map(|file| format!("chmod {:o} '{}'", file.mode, file.path)).collect();
+    let script = format!("{}; exec \"$@\"", modes.join("; "));
+    ["/bin/sh".to_owned(), "-c".to_owned(), script, "sh".to_owned()].into_iter().chain(argv).collect()
+}
+
+/// What was said before, for agents that do not remember.
+async fn past(house: &House, session: &Session) -> Result<Vec<Exchange>, Error> {
+    let after = (session.delivered - i64::from(PAST)).max(0);
+    let moments = house.store.sessions().moments(&session.id, after, PAST).await?;
+    let told = moments.into_iter().filter(|moment| moment.seq <= session.delivered || moment.role == Voice::Agent);
+    let exchange = |moment: Moment| match (moment.kind, moment.role) {
+        (MomentKind::Message | MomentKind::Question, Voice::Agent) => {
+            Some(Exchange { who: Speaker::Agent, text: moment.text })
+        }
+        (MomentKind::Message, _) => Some(Exchange { who: Speaker::Person, text: moment.text }),
+        _ => None,
+    };
+    Ok(told.filter_map(exchange).collect())
+}
+
+/// Reads what the agent prints from the beginning, and writes down what is not written down yet.
+async fn follow<F>(
+    house: &Arc<House>,
+    grant: &Grant,
+    at: &At<'_>,
+    agent: &Agent,
+    turn: &Turn,
+    mut running: Running,
+    unwanted: F,
+) -> Result<Went, Error>
+where
+    F: Future<Output = ()> + Send,
+{
+    let dialect = agents::dialect_of(&agent.dialect)?;
+    let mut reader = dialect.reader(&agents::settings(agent));
+    let mut heard = 0_u32;
+    let mut saves = tokio::time::interval_at(
+        tokio::time::Instant::now() + house.settings.work.save_every,
+        house.settings.work.save_every,
+    );
+    saves.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    tokio::pin!(unwanted);
+    let mut stopped = false;
+    let mut kill_at: Option<tokio::time::Instant> = None;
+    let desk = ExecsDesk { house };
+    loop {
+        let killing = async {
+            match kill_at {
+                Some(then) => tokio::time::sleep_until(then).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            chunks = running.output.next() => match chunks? {
+                None => break,
+                Some(chunks) => {
+                    let mut moments = Vec::new();
+                    for chunk in &chunks {
+                        moments.extend(match chunk.stream {
+                            Stream::Stderr => reader.stderr(&chunk.bytes),
+                            _ => reader.stdout(&chunk.bytes),
+                        });
+                    }
+                    let skip = turn.moments.saturating_sub(heard);
+                    heard += moments.len() as u32;
+                    write(house, at.session, turn, moments.into_iter().skip(skip as usize).collect(), heard).await?;
+                }
+            },
+            () = &mut unwanted, if !stopped => {
+                stopped = true;
+                let polite = dialect.polite_stop();
+                let _ = desk.signal(grant, at.sandbox, &turn.exec, polite.signal.number() as u32).await;
+                kill_at = Some(tokio::time::Instant::now() + polite.grace);
+            }
+            () = killing => {
+                kill_at = None;
+                let _ = desk.signal(grant, at.sandbox, &turn.exec, 9).await;
+            }
+            _ = saves.tick(), if at.saves && !stopped => {
+                save(house, at.sandbox).await;
+            }
+        }
+    }
+    let exec = settled(house, &turn.exec).await?;
+    let (code, status) = exec.map_or((None, ExecStatus::Lost), |exec| (exec.exit_code, exec.status));
+    let over = reader.end(code);
+    let skip = turn.moments.saturating_sub(heard);
+    heard += over.moments.len() as u32;
+    write(house, at.session, turn, over.moments.into_iter().skip(skip as usize).collect(), heard).await?;
+    if stopped {
+        return Ok(Went::Stopped);
+    }
+    if status == ExecStatus::Lost {
+        let why = "the agent was lost with its desk".to_owned();
+        return Ok(Went::Ended(Ending::Failed { why, failure: Failure::Transient }));
+    }
+    Ok(Went::Ended(over.ending))
+}
+
+/// The row of an exec, when what it printed has come to its end.
+async fn settled(house: &Arc<House>, id: &ExecId) -> Result<Option<carrel_model::exec::Exec>, Error> {
+    if let Some(live) = house.lives.find(id) {
+        return Ok(Some(live.exec()));
+    }
+    Ok(house.store.execs().find(id).await?)
+}
+
+/// Saves the work of a desk. A save that fails is tried again with the next one: nobody stops working for it.
+async fn save(house: &Arc<House>, sandbox: &SandboxId) -> Option<CommitId> {
+    let saved = work::save_work(house, sandbox);
+    match std::panic::AssertUnwindSafe(tokio::time::timeout(Duration::from_secs(120), saved)).catch_unwind().await {
+        Ok(Ok(Ok(commit))) => commit,
+        Ok(Ok(Err(error))) => {
+            tracing::warn!(%sandbox, error = &error as &dyn std::error::Error, "work was not saved");
+            None
+        }
+        Ok(Err(_)) | Err(_) => {
+            tracing::warn!(%sandbox, "work was not saved in time");
+            None
+        }
+    }
+}
+
+/// Writes moments of a turn down, and how many there are now.
+async fn write(house: &Arc<House>, id: &SessionId, turn: &Turn, moments: Vec<Said>, heard: u32) -> Result<(), Error> {
+    if moments.is_empty() {
+        return Ok(());
+    }
+    let (id, number, exec) = (id.clone(), turn.number, turn.exec.clone());
+    let written = house.store.change(move |tx| {
+        Box::pin(async move {
+            let mut session = tx.lock_session(&id).await?.ok_or_else(|| no_session(&id))?;
+            let Some(held) = session.turn.as_mut().filter(|held| held.exec == exec) else { return Ok(()) };
+            // Somebody else read further in the meantime.
+            if held.moments >= heard {
+                return Ok(());
+            }
+            held.moments = heard;
+            let mut doing = None;
+            for said in moments {
+                let now = note(tx, &mut session, number, said).await?;
+                doing = now.or(doing);
+            }
+            tx.put_session(&mut session).await?;
+            if let (Some(task), Some(doing)) = (session.task_id, doing)
+                && let Some((mut task, _)) = tx.lock_task(task).await?
+            {
+                task.doing = Some(doing);
+                task.spent_micros = task.spent_micros.max(session.spent_micros);
+                tx.put_task(&mut task).await?;
+            }
+            Ok::<_, Error>(())
+        })
+    });
+    written.await
+}
+
+/// Writes one moment down. Says what the agent is doing, in a few words, when that is news.
+async fn note(tx: &mut Tx, session: &mut Session, turn: u32, said: Said) -> Result<Option<String>, Error> {
+    let line = |text: &str| {
+        let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
+        Some(first.chars().take(160).collect::<String>()).filter(|line| !line.is_empty())
+    };
+    let mut moment = moment(MomentKind::Message, Voice::Agent, "");
+    moment.turn = turn;
+    let doing = match said {
+        Said::Said { text } => {
+            moment.text = text;
+            line(&moment.text)
+        }
+        Said::Thought { text } => {
+            (moment.kind, moment.text) = (MomentKind::Thought, text);
+            None
+        }
+        Said::Asked { question } => {
+            (moment.kind, moment.text) = (MomentKind::Question, question);
+            line(&moment.text)
+        }
+        Said::Noted { text } => {
+            (moment.kind, moment.text) = (MomentKind::Note, text);
+            None
+        }
+        Said::ToolBegan { id, name, title, input } => {
+            let shown = if title.is_empty() { name.clone() } else { title.clone() };
+            (moment.kind, moment.text) = (MomentKind::Tool, shown);
+            moment.tool = Some(ToolUse { id, name, title, input, output: None, ok: None });
+            line(&moment.text)
+        }
+        Said::ToolEnded { id, ok, output } => {
+            if let Some(mut began) = tx.find_tool(session, &id).await? {
+                if let Some(tool) = &mut began.tool {
+                    (tool.output, tool.ok) = (Some(output), Some(ok));
+                }
+                tx.complete(session, began).await?;
+            }
+            return Ok(None);
+        }
+        Said::Spent(spending) => {
+            let cost = spending.cost_usd.and_then(carrel_model::public::micros).unwrap_or(0);
+            session.spent_micros = session.spent_micros.saturating_add(cost);
+            return Ok(None);
+        }
+        Said::Conversation { id } => {
+            session.conversation = Some(id);
+            return Ok(None);
+        }
+    };
+    tx.say(session, moment).await?;
+    Ok(doing)
+}
+
+/// The turn is over: what was asked is delivered, and the desk was saved.
+async fn end(house: &Arc<House>, id: &SessionId, commit: Option<CommitId>) -> Result<(), Error> {
+    let session = house.store.sessions().find(id).await?.ok_or_else(|| no_session(id))?;
+    let files = match (&session.repo, &commit) {
+        (Some(repo), Some(commit)) => {
+            let mirror = house.library.mirror(repo).await?;
+            let before = match &session.saved {
+                Some(saved) => Some(saved.clone()),
+                None => mirror.parent_of(commit).await?,
+            };
+            match before {
+                Some(before) => mirror.changed_files(&before, commit).await.unwrap_or_default(),
+                None => Vec::new(),
+            }
+        }
+        _ => Vec::new(),
+    };
+    let id = id.clone();
+    let ended = house.store.change(move |tx| {
+        Box::pin(async move {
+            let mut session = tx.lock_session(&id).await?.ok_or_else(|| no_session(&id))?;
+            let Some(turn) = session.turn.take() else { return Ok(()) };
+            // One that never began has delivered nothing.
+            if turn.begun {
+                session.delivered = turn.upto;
+            }
+            if let Some(commit) = commit {
+                session.saved = Some(commit.clone());
+                let text = match files.len() {
+                    0 => "The work was saved.".to_owned(),
+                    1 => format!("The work was saved: {} changed.", files[0]),
+                    count => format!("The work was saved: {count} files changed."),
+                };
+                let mut checkpoint = moment(MomentKind::Checkpoint, Voice::House, text);
+                (checkpoint.turn, checkpoint.commit, checkpoint.files) = (turn.number, Some(commit), files);
+                checkpoint.cost_usd = Some(session.spent_micros as f64 / 1e6);
+                tx.say(&mut session, checkpoint).await?;
+            }
+            tx.put_session(&mut session).await?;
+            Ok::<_, Error>(())
+        })
+    });
+    ended.await
+}
+
+async fn edit(
+    house: &Arc<House>,
+    id: &SessionId,
+    edit: impl FnOnce(&mut Session) + Send + 'static,
+) -> Result<Session, Error> {
+    let id = id.clone();
+    let edited = house.store.change(move |tx| {
+        Box::pin(async move {
+            let mut session = tx.lock_session(&id).await?.ok_or_else(|| no_session(&id))?;
+            edit(&mut session);
+            tx.put_session(&mut session).await?;
+            Ok::<_, Error>(session)
+        })
+    });
+    edited.await
+}

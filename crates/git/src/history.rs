@@ -1,0 +1,100 @@
+//! Looks at histories: what is between two commits, and how far they are apart.
+
+use std::time::Duration;
+
+use carrel_model::{Branch, CommitId, RefName};
+
+use crate::{GitError, Identity, Mirror, commit::Draft, refs::Move};
+
+/// How long a large difference may take.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+impl Mirror {
+    /// Where a commit left a branch; nothing when they have nothing in common.
+    pub async fn merge_base(&self, branch: &Branch, commit: &CommitId) -> Result<Option<CommitId>, GitError> {
+        let Some(tip) = self.find(&branch.full()).await? else { return Ok(None) };
+        let call = self.git().at(&self.path(), "merge-base").arg(&tip).arg(commit);
+        let answer = call.answer().await?;
+        Ok(String::from_utf8_lossy(&answer.output).trim().parse().ok())
+    }
+
+    /// What is different between two commits, as a patch that git can apply.
+    pub async fn patch(&self, from: &CommitId, to: &CommitId) -> Result<Vec<u8>, GitError> {
+        let options = ["--full-index", "--binary", "--find-renames", "--no-ext-diff", "--no-textconv", "--no-color"];
+        let call = self.git().at(&self.path(), "diff").args(options).arg(from).arg(to);
+        call.patience(PATIENCE).run().await
+    }
+
+    /// The paths that are different between two commits.
+    pub async fn changed_files(&self, from: &CommitId, to: &CommitId) -> Result<Vec<String>, GitError> {
+        let options = ["--name-only", "-z", "--no-renames", "-r"];
+        let call = self.git().at(&self.path(), "diff-tree").args(options).arg(from).arg(to);
+        let text = call.patience(PATIENCE).run().await?;
+        let names = text.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+        Ok(names.map(|name| String::from_utf8_lossy(name).into_owned()).collect())
+    }
+
+    /// How many commits a branch has that its base has not, and the other way round.
+    pub async fn distance(&self, base: &Branch, branch: &Branch) -> Result<(u32, u32), GitError> {
+        let (Some(base), Some(head)) = (self.find(&base.full()).await?, self.find(&branch.full()).await?) else {
+            return Ok((0, 0));
+        };
+        let call = self.git().at(&self.path(), "rev-list").args(["--left-right", "--count"]);
+        let told = call.arg((&base, "...", &head)).patience(PATIENCE).text().await?;
+        let mut numbers = told.split_whitespace().map(|number| number.parse().unwrap_or(0));
+        let (behind, ahead) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+        Ok((ahead, behind))
+    }
+
+    /// The first lines of the commits that a branch has and its base has not, oldest first.
+    pub async fn subjects(&self, base: &Branch, branch: &Branch, most: u32) -> Result<Vec<String>, GitError> {
+        let (Some(base), Some(head)) = (self.find(&base.full()).await?, self.find(&branch.full()).await?) else {
+            return Ok(Vec::new());
+        };
+        let call = self.git().at(&self.path(), "log").args(["--reverse", "--format=%s", "--no-color"]);
+        let told = call.arg(("--max-count=", u64::from(most))).arg((&base, &head)).patience(PATIENCE).text().await?;
+        Ok(told.lines().map(str::to_owned).collect())
+    }
+
+    /// Whether a commit is in a branch.
+    pub async fn is_in(&self, branch: &Branch, commit: &CommitId) -> Result<bool, GitError> {
+        match self.find(&branch.full()).await? {
+            Some(tip) => self.is_ancestor(commit, &tip).await,
+            None => Ok(false),
+        }
+    }
+
+    /// Makes sure that a ref of ours holds a commit, whatever it held before.
+    pub async fn hold(&self, name: &RefName, commit: &CommitId) -> Result<(), GitError> {
+        let from = self.find(name).await?;
+        if from.as_ref() == Some(commit) {
+            return Ok(());
+        }
+        self.move_refs(&[Move { name: name.clone(), from, to: Some(commit.clone()) }]).await
+    }
+}
+
+impl Mirror {
+    /// Makes the first commit of a branch that does not exist yet: a readme. Whoever was faster is not disturbed.
+    pub async fn found(&self, branch: &Branch, readme: &str) -> Result<(), GitError> {
+        let blob = self.git().at(&self.path(), "hash-object").args(["-w", "--stdin"]);
+        let blob = blob.input(readme).config("core.fsync", "committed,loose-object").id().await?;
+        let tree = self.git().at(&self.path(), "mktree").input(format!("100644 blob {blob}\tREADME.md\n"));
+        let tree = tree.config("core.fsync", "committed,loose-object").id().await?;
+        let house = Identity::house();
+        let draft = Draft {
+            tree: &tree,
+            parents: &[],
+            message: "chore: begin\n",
+            author: &house,
+            date: None,
+            committer: &house,
+            signer: None,
+        };
+        let commit = self.commit(&draft).await?;
+        match self.move_refs(&[Move { name: branch.full(), from: None, to: Some(commit) }]).await {
+            Err(GitError::Moved { .. }) => Ok(()),
+            moved => moved,
+        }
+    }
+}

@@ -1,0 +1,515 @@
+//! Agents, sessions and tasks, as the outside asks for them and sees them.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::{Field, NewNetwork, ask::an_object};
+use crate::{
+    AgentId, Branch, CommitId, KeyId, RepoName, SandboxId, SessionId, TaskId, TemplateName,
+    agent::{Agent, DialectName, Voice},
+    number::Whole,
+    sandbox::{EnvName, EnvValue, Isolation, Lifetime, MOST_ALLOWED, Network, NetworkMode},
+    session::{Moment, Session, SessionPhase},
+    task::{Attempts, Conflict, Dependency, Needs, Priority, Task, TaskPhase, TaskPull, TaskWant},
+};
+
+/// Adds an agent, or changes one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewAgent {
+    /// What people call it.
+    pub name: AgentId,
+    /// How it is started and read: `shell`, `demo`, `acp`, `claude`, `codex`, `opencode`, …
+    pub dialect: DialectName,
+    /// What is run, when it is not the dialect's own program. With `shell`: a line for `sh -c` in the working tree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// Its environment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<BTreeMap<String, String>>)]
+    pub env: Option<BTreeMap<EnvName, EnvValue>>,
+    /// The model that it asks for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// What its sandboxes start from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub template: Option<TemplateName>,
+    /// How many of its tasks may work at the same time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<u64>, minimum = 1, maximum = 10_000)]
+    pub at_once: Option<Whole<1, 10_000>>,
+}
+
+/// An agent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct AgentView {
+    /// Its name.
+    pub name: AgentId,
+    /// How it is started and read.
+    pub dialect: DialectName,
+    /// What it is, in a sentence.
+    pub about: String,
+    /// What is run, when it is not the dialect's own program.
+    pub command: Option<String>,
+    /// The names of its environment variables. Their values are never shown.
+    pub env_names: Vec<String>,
+    /// The model that it asks for.
+    pub model: Option<String>,
+    /// What its sandboxes start from.
+    pub template: Option<TemplateName>,
+    /// How many of its tasks may work at the same time.
+    #[schema(value_type = Option<u64>)]
+    pub at_once: Option<Whole<1, 10_000>>,
+    /// It came with the house.
+    pub built_in: bool,
+    /// Whether its program is installed on this host.
+    pub found: bool,
+    /// How to get it, when it is not there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// It was removed: this entry is the last of it.
+    #[serde(default, skip_serializing_if = "super::view::is_false")]
+    pub removed: bool,
+}
+
+impl AgentView {
+    /// How an agent looks from outside, with what its dialect says of itself.
+    pub fn of(agent: &Agent, about: String, found: bool, hint: Option<String>) -> AgentView {
+        AgentView {
+            name: agent.name.clone(),
+            dialect: agent.dialect.clone(),
+            about,
+            command: agent.command.clone(),
+            env_names: agent.env.keys().map(|name| name.as_str().to_owned()).collect(),
+            model: agent.model.clone(),
+            template: agent.template.clone(),
+            at_once: agent.at_once,
+            built_in: agent.built_in,
+            found,
+            hint,
+            removed: false,
+        }
+    }
+}
+
+/// Begins a session.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct NewSession {
+    /// Who answers; the house's usual agent when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentId>,
+    /// The repository on the desk.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repo: Option<RepoName>,
+    /// What to call it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// How many seconds nothing may happen before its desk is paused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<u64>, minimum = 1, maximum = 2_592_000)]
+    pub idle_s: Option<Lifetime>,
+    /// Whatever else belongs to it: at most 64 KiB.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub meta: Option<serde_json::Map<String, serde_json::Value>>,
+    /// Whom its desk may talk to.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "an_object")]
+    pub network: Option<NewNetwork>,
+}
+
+/// A session.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct SessionView {
+    /// Its name.
+    pub id: SessionId,
+    /// Who answers.
+    pub agent: AgentId,
+    /// The repository on the desk.
+    pub repo: Option<RepoName>,
+    /// The task whose conversation this is.
+    pub task_id: Option<TaskId>,
+    /// What people call it.
+    pub title: String,
+    /// Where it is.
+    pub phase: SessionPhase,
+    /// The desk.
+    pub sandbox_id: Option<SandboxId>,
+    /// How long nothing may happen before the desk is paused.
+    #[schema(value_type = Option<u64>)]
+    pub idle_s: Option<Lifetime>,
+    /// Whatever else belongs to it.
+    #[schema(value_type = Object)]
+    pub meta: serde_json::Map<String, serde_json::Value>,
+    /// The agent works on an answer.
+    pub busy: bool,
+    /// How many turns there were.
+    pub turns: u32,
+    /// The place of the newest moment.
+    pub last_seq: i64,
+    /// What the agent has spent, in dollars.
+    pub cost_usd: f64,
+    /// Why it is where it is, when that needs a sentence.
+    pub note: Option<String>,
+    /// Who began it.
+    pub created_by: KeyId,
+    /// When it began.
+    #[schema(value_type = String, format = DateTime)]
+    pub created_at: Timestamp,
+    /// When it last changed.
+    #[schema(value_type = String, format = DateTime)]
+    pub updated_at: Timestamp,
+    /// Counts its changes.
+    pub revision: i64,
+}
+
+impl From<&Session> for SessionView {
+    fn from(session: &Session) -> Self {
+        SessionView {
+            id: session.id.clone(),
+            agent: session.agent.clone(),
+            repo: session.repo.clone(),
+            task_id: session.task_id,
+            title: session.title.clone(),
+            phase: session.phase,
+            sandbox_id: session.sandbox_id.clone(),
+            idle_s: session.idle,
+            meta: session.meta.clone(),
+            busy: session.turn.is_some() || session.is_asked(),
+            turns: session.turns,
+            last_seq: session.last_seq,
+            cost_usd: dollars(session.spent_micros),
+            note: session.note.clone(),
+            created_by: session.created_by.clone(),
+            created_at: session.created_at,
+            updated_at: session.updated_at,
+            revision: session.revision,
+        }
+    }
+}
+
+/// Says something at a desk.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewMessage {
+    /// Who says it: `user` when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<Voice>,
+    /// What: 1 byte to 256 KiB.
+    #[schema(min_length = 1, max_length = 262_144)]
+    pub text: String,
+}
+
+/// A page of a timeline, oldest first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Timeline {
+    /// The moments.
+    pub items: Vec<Moment>,
+    /// Where the next page begins; nothing at the end.
+    pub next: Option<String>,
+}
+
+/// Asks for a change in a repository.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewTask {
+    /// Where.
+    pub repo: RepoName,
+    /// In a few words: 1 to 200 characters.
+    #[schema(min_length = 1, max_length = 200)]
+    pub title: String,
+    /// In as many words as it takes; the title when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    /// Who does it; the house's usual agent when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentId>,
+    /// The branch that it begins at; the repo's default branch when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<Branch>,
+    /// Begins at once.
+    #[serde(default, skip_serializing_if = "super::view::is_false")]
+    pub start: bool,
+    /// The higher, the sooner: from -100 to 100.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<i32>, minimum = -100, maximum = 100)]
+    pub priority: Option<Priority>,
+    /// What to stick on it: at most 32 labels.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<String>,
+    /// What must happen first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub depends_on: Vec<Dependency>,
+    /// How strongly its desk is kept apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<Isolation>,
+    /// Whom its desk may talk to.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "an_object")]
+    pub network: Option<NewNetwork>,
+    /// How much may be spent, in dollars.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget_usd: Option<f64>,
+}
+
+/// Changes a card; what is left out stays.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct TaskChange {
+    /// In a few words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// In as many words as it takes. Only before it was started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    /// Who does it. Only before it was started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentId>,
+    /// The higher, the sooner.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<i32>, minimum = -100, maximum = 100)]
+    pub priority: Option<Priority>,
+    /// What to stick on it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub labels: Option<Vec<String>>,
+    /// What must happen first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub depends_on: Option<Vec<Dependency>>,
+    /// How much may be spent, in dollars.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget_usd: Option<f64>,
+}
+
+/// Asks for other attempts at a task.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct NewAttempts {
+    /// How many: one when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<u64>, minimum = 1, maximum = 20)]
+    pub count: Option<Attempts>,
+    /// The moment of the timeline to begin at, which is a checkpoint; the base when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<i64>,
+    /// Another agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentId>,
+}
+
+/// A task.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct TaskView {
+    /// Its number.
+    pub id: TaskId,
+    /// Where the change is wanted.
+    pub repo: RepoName,
+    /// In a few words.
+    pub title: String,
+    /// In as many words as it takes.
+    pub prompt: String,
+    /// Who does it.
+    pub agent: AgentId,
+    /// The branch that it begins at and goes back to.
+    pub base: Branch,
+    /// The commit that it began at.
+    pub base_commit: Option<CommitId>,
+    /// Its own branch.
+    pub branch: Branch,
+    /// The higher, the sooner.
+    pub priority: i32,
+    /// What people stuck on it.
+    pub labels: Vec<String>,
+    /// What must happen first.
+    pub depends_on: Vec<Dependency>,
+    /// How strongly its desk is kept apart, when somebody said so.
+    pub isolation: Option<Isolation>,
+    /// Whom its desk may talk to.
+    pub network: Network,
+    /// How much may be spent, in dollars.
+    pub budget_usd: Option<f64>,
+    /// Where people want it.
+    pub want: TaskWant,
+    /// Where it is.
+    pub phase: TaskPhase,
+    /// Its conversation.
+    pub session_id: SessionId,
+    /// Its desk.
+    pub sandbox_id: Option<SandboxId>,
+    /// Where its branch is.
+    pub head: Option<CommitId>,
+    /// How many commits its branch has that the base has not.
+    pub ahead: u32,
+    /// How many commits the base has that its branch has not.
+    pub behind: u32,
+    /// Its pull request.
+    pub pull: Option<TaskPull>,
+    /// With whom it will conflict.
+    pub conflicts: Vec<Conflict>,
+    /// Why somebody must look.
+    pub needs: Option<Needs>,
+    /// What it has spent, in dollars.
+    pub cost_usd: f64,
+    /// What goes on, in a few words.
+    pub doing: Option<String>,
+    /// The task that it is another attempt of.
+    pub fork_of: Option<TaskId>,
+    /// What the judge gave it.
+    pub score: Option<f64>,
+    /// Who wrote the card.
+    pub created_by: KeyId,
+    /// When the card was written.
+    #[schema(value_type = String, format = DateTime)]
+    pub created_at: Timestamp,
+    /// When it last changed.
+    #[schema(value_type = String, format = DateTime)]
+    pub updated_at: Timestamp,
+    /// When it was last started.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub started_at: Option<Timestamp>,
+    /// When it was merged or closed.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub ended_at: Option<Timestamp>,
+    /// How often the present step has failed so far.
+    pub attempts: u32,
+    /// When it is tried again.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub next_attempt_at: Option<Timestamp>,
+    /// Counts its changes.
+    pub revision: i64,
+}
+
+impl From<&Task> for TaskView {
+    fn from(task: &Task) -> Self {
+        TaskView {
+            id: task.id,
+            repo: task.repo.clone(),
+            title: task.title.clone(),
+            prompt: task.prompt.clone(),
+            agent: task.agent.clone(),
+            base: task.base.clone(),
+            base_commit: task.base_commit.clone(),
+            branch: task.branch.clone(),
+            priority: task.priority,
+            labels: task.labels.clone(),
+            depends_on: task.depends_on.clone(),
+            isolation: task.isolation,
+            network: task.network.clone(),
+            budget_usd: task.budget_micros.map(dollars),
+            want: task.want,
+            phase: task.phase,
+            session_id: task.session_id.clone(),
+            sandbox_id: task.sandbox_id.clone(),
+            head: task.head.clone(),
+            ahead: task.ahead,
+            behind: task.behind,
+            pull: task.pull.clone(),
+            conflicts: task.conflicts.clone(),
+            needs: task.needs.clone(),
+            cost_usd: dollars(task.spent_micros),
+            doing: task.doing.clone(),
+            fork_of: task.fork_of,
+            score: task.score,
+            created_by: task.created_by.clone(),
+            created_at: task.created_at,
+            updated_at: task.updated_at,
+            started_at: task.started_at,
+            ended_at: task.ended_at,
+            attempts: task.attempts,
+            next_attempt_at: task.next_attempt_at,
+            revision: task.revision,
+        }
+    }
+}
+
+/// A page of tasks, and the place in the journal from which on changes to them are told.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct TaskPage {
+    /// The tasks.
+    pub items: Vec<TaskView>,
+    /// Where the next page begins; nothing at the end.
+    pub next: Option<String>,
+    /// What changes later is an entry after this one.
+    pub as_of: super::Cursor,
+}
+
+fn dollars(micros: i64) -> f64 {
+    micros as f64 / 1e6
+}
+
+/// Millionths of a dollar, of an amount that makes sense.
+pub fn micros(dollars: f64) -> Option<i64> {
+    (dollars.is_finite() && (0.0..=1e6).contains(&dollars)).then(|| (dollars * 1e6).round() as i64)
+}
+
+impl NewNetwork {
+    /// The policy that is asked for, or what is wrong with it.
+    pub fn policy(self) -> Result<Network, Vec<Field>> {
+        let mut wrong = Vec::new();
+        let mut complain = |field: &str, detail: String| wrong.push(Field { field: field.into(), detail });
+        if self.mode != NetworkMode::Allow && !self.allow.is_empty() {
+            complain("network.allow", "a list of hosts goes with the mode `allow` only".into());
+        }
+        if self.interface && self.mode != NetworkMode::Open {
+            complain("network.interface", "an interface of its own goes with the mode `open` only".into());
+        }
+        if self.allow.len() > MOST_ALLOWED {
+            complain("network.allow", format!("at most {MOST_ALLOWED} hosts; there are {}", self.allow.len()));
+        }
+        if wrong.is_empty() {
+            Ok(Network { mode: self.mode, allow: self.allow, interface: self.interface })
+        } else {
+            Err(wrong)
+        }
+    }
+}
+
+impl NewTask {
+    /// What is wrong with it, field by field.
+    pub fn check(&self) -> Result<(), Vec<Field>> {
+        let mut wrong = Vec::new();
+        check_card(Some(&self.title), self.prompt.as_deref(), Some(&self.labels), self.budget_usd, &mut wrong);
+        if self.depends_on.len() > 64 {
+            wrong.push(Field { field: "depends_on".into(), detail: "at most 64".into() });
+        }
+        if wrong.is_empty() { Ok(()) } else { Err(wrong) }
+    }
+}
+
+impl TaskChange {
+    /// What is wrong with it, field by field.
+    pub fn check(&self) -> Result<(), Vec<Field>> {
+        let mut wrong = Vec::new();
+        let labels = self.labels.as_deref();
+        check_card(self.title.as_deref(), self.prompt.as_deref(), labels, self.budget_usd, &mut wrong);
+        if wrong.is_empty() { Ok(()) } else { Err(wrong) }
+    }
+}
+
+fn check_card(
+    title: Option<&str>,
+    prompt: Option<&str>,
+    labels: Option<&[String]>,
+    budget: Option<f64>,
+    wrong: &mut Vec<Field>,
+) {
+    let mut complain = |field: &str, detail: &str| wrong.push(Field { field: field.into(), detail: detail.into() });
+    let is_title = |title: &str| {
+        !title.trim().is_empty() && title.chars().count() <= 200 && !title.contains(|letter: char| letter.is_control())
+    };
+    if title.is_some_and(|title| !is_title(title)) {
+        complain("title", "1 to 200 characters on one line");
+    }
+    if prompt.is_some_and(|prompt| prompt.trim().is_empty() || prompt.len() > 262_144 || prompt.contains('\0')) {
+        complain("prompt", "1 byte to 256 KiB, without NUL");
+    }
+    let is_label =
+        |label: &String| (1..=50).contains(&label.chars().count()) && !label.contains(|c: char| c.is_control());
+    if labels.is_some_and(|labels| labels.len() > 32 || !labels.iter().all(is_label)) {
+        complain("labels", "at most 32, each of 1 to 50 characters");
+    }
+    if budget.is_some_and(|budget| micros(budget).is_none()) {
+        complain("budget_usd", "dollars, from 0 to 1000000");
+    }
+}

@@ -1,0 +1,284 @@
+//! Tasks in the database, and the leases on them.
+
+use std::collections::BTreeMap;
+
+use carrel_model::{
+    AgentId, Branch, NodeId, RepoName, SandboxId, TaskId, Timestamp,
+    public::{Cursor, Happening, TaskView},
+    task::{Task, TaskPhase},
+};
+
+use crate::{
+    Lease, Store, StoreError, Tx,
+    sandboxes::read_lease,
+    sql::{Arg, Row, args, understood},
+};
+
+/// The tasks.
+pub struct Tasks<'s> {
+    pub(crate) store: &'s Store,
+}
+
+/// Which tasks to list.
+#[derive(Debug, Clone, Default)]
+pub struct TaskFilter {
+    /// In one of these phases; in any when empty.
+    pub phases: Vec<TaskPhase>,
+    /// In this repository.
+    pub repo: Option<RepoName>,
+    /// Of this agent.
+    pub agent: Option<AgentId>,
+    /// At this desk.
+    pub sandbox: Option<SandboxId>,
+    /// Older than this one: the last of the page before.
+    pub before: Option<TaskId>,
+}
+
+/// A task together with the lease on it.
+#[derive(Debug, Clone)]
+pub struct LeasedTask {
+    /// The task.
+    pub task: Task,
+    /// The lease.
+    pub lease: Lease,
+}
+
+impl Tasks<'_> {
+    /// The task with this number.
+    pub async fn find(&self, id: TaskId) -> Result<Option<Task>, StoreError> {
+        let sql = "SELECT * FROM tasks WHERE id = $1";
+        self.store.sql().fetch_optional(sql, args![i64::from(id)]).await?.as_ref().map(read).transpose()
+    }
+
+    /// The task whose branch this is.
+    pub async fn of_branch(&self, repo: &RepoName, branch: &Branch) -> Result<Option<Task>, StoreError> {
+        let sql = "SELECT * FROM tasks WHERE repo = $1 AND branch = $2 ORDER BY id DESC LIMIT 1";
+        let row = self.store.sql().fetch_optional(sql, args![repo.as_str(), branch.as_str()]).await?;
+        row.as_ref().map(read).transpose()
+    }
+
+    /// A page of tasks, newest first, and a cursor from before they were read.
+    pub async fn list(&self, filter: &TaskFilter, most: u32) -> Result<(Vec<Task>, Cursor), StoreError> {
+        let as_of = self.store.journal().head();
+        let mut conditions = vec!["1 = 1".to_owned()];
+        if !filter.phases.is_empty() {
+            let words: Vec<_> = filter.phases.iter().map(|phase| format!("'{}'", phase.word())).collect();
+            conditions.push(format!("phase IN ({})", words.join(", ")));
+        }
+        let mut values: Vec<Arg> = Vec::new();
+        let mut only = |condition: &str, value: Option<Arg>| {
+            if let Some(value) = value {
+                values.push(value);
+                conditions.push(condition.replace('?', &format!("${}", values.len())));
+            }
+        };
+        only("repo = ?", filter.repo.as_ref().map(|name| name.as_str().into()));
+        only("agent = ?", filter.agent.as_ref().map(|id| id.as_str().into()));
+        only("sandbox_id = ?", filter.sandbox.as_ref().map(|id| id.as_str().into()));
+        only("id < ?", filter.before.map(|id| i64::from(id).into()));
+        values.push(i64::from(most).into());
+        let sql =
+            format!("SELECT * FROM tasks WHERE {} ORDER BY id DESC LIMIT ${}", conditions.join(" AND "), values.len());
+        let rows = self.store.sql().fetch_all(sql, values).await?;
+        Ok((rows.iter().map(read).collect::<Result<_, _>>()?, as_of))
+    }
+
+    /// The tasks of a repository that are under way: they have a branch that is not merged or closed.
+    pub async fn live(&self, repo: &RepoName) -> Result<Vec<Task>, StoreError> {
+        let sql = "SELECT * FROM tasks WHERE repo = $1 AND phase NOT IN ('backlog', 'queued', 'merged', 'closed')";
+        self.store.sql().fetch_all(sql, args![repo.as_str()]).await?.iter().map(read).collect()
+    }
+
+    /// How many tasks are in each phase.
+    pub async fn count(&self) -> Result<Vec<(TaskPhase, i64)>, StoreError> {
+        let sql = "SELECT phase, count(*) AS count FROM tasks GROUP BY phase";
+        let rows = self.store.sql().fetch_all(sql, vec![]).await?;
+        let phase = |row: &Row| understood("tasks.phase", TaskPhase::from_word(&row.text("phase")?));
+        rows.iter().map(|row| Ok((phase(row)?, row.int("count")?))).collect()
+    }
+
+    /// Takes the leases on rows that are due and that nobody holds, oldest first. With a node, only those whose desk is
+    /// on that node or on none.
+    pub async fn claim(
+        &self,
+        owner: &str,
+        node: &NodeId,
+        until: Timestamp,
+        most: u32,
+    ) -> Result<Vec<LeasedTask>, StoreError> {
+        let now = self.store.now();
+        let due = "due_at <= $1 AND (lease_owner IS NULL OR lease_until <= $1) AND (sandbox_id IS NULL OR NOT EXISTS
+                   (SELECT 1 FROM sandboxes WHERE sandboxes.id = tasks.sandbox_id AND home IS NOT NULL AND home <> $2
+                    AND sandboxes.phase NOT IN ('gone', 'failed')))";
+        let look = format!("SELECT 1 AS one FROM tasks WHERE {due} LIMIT 1");
+        if self.store.sql().fetch_optional(look, args![now, node.as_str()]).await?.is_none() {
+            return Ok(Vec::new());
+        }
+        let mut work = self.store.sql().begin().await?;
+        let lock = if work.is_postgres() { "FOR UPDATE SKIP LOCKED" } else { "" };
+        let sql = format!(
+            "UPDATE tasks SET lease_owner = $3, lease_until = $4, lease_token = lease_token + 1
+             WHERE id IN (SELECT id FROM tasks WHERE {due} ORDER BY due_at LIMIT $5 {lock}) RETURNING *"
+        );
+        let rows = work.fetch_all(sql, args![now, node.as_str(), owner, until, i64::from(most)]).await?;
+        work.commit().await?;
+        rows.iter().map(read_leased).collect()
+    }
+
+    /// The heartbeat: prolongs the leases on these rows, as far as this process still holds them.
+    pub async fn renew(&self, owner: &str, ids: &[TaskId], until: Timestamp) -> Result<u64, StoreError> {
+        if ids.is_empty() {
+            return Ok(0);
+        }
+        let numbers: Vec<_> = ids.iter().map(|id| i64::from(*id).to_string()).collect();
+        let sql = format!(
+            "UPDATE tasks SET lease_until = $2 WHERE lease_owner = $1 AND lease_until > $3 AND id IN ({})",
+            numbers.join(", ")
+        );
+        let mut work = self.store.sql().begin().await?;
+        let renewed = work.execute(sql, args![owner, until, self.store.now()]).await?;
+        work.commit().await?;
+        Ok(renewed)
+    }
+
+    /// Gives up the leases of a node's former lives.
+    pub async fn abandon(&self, node: &NodeId) -> Result<u64, StoreError> {
+        let mut work = self.store.sql().begin().await?;
+        let sql = "UPDATE tasks SET lease_owner = NULL, lease_until = NULL WHERE lease_owner LIKE $1";
+        let abandoned = work.execute(sql, args![format!("{node}:%")]).await?;
+        work.commit().await?;
+        Ok(abandoned)
+    }
+
+    /// When the next row is due that nobody holds.
+    pub async fn next_due(&self) -> Result<Option<Timestamp>, StoreError> {
+        let sql =
+            "SELECT min(CASE WHEN lease_owner IS NULL OR lease_until < due_at THEN due_at ELSE lease_until END) AS due
+                   FROM tasks WHERE due_at IS NOT NULL";
+        let row = self.store.sql().fetch_optional(sql, vec![]).await?;
+        row.map(|row| row.maybe_time("due")).transpose().map(Option::flatten)
+    }
+
+    /// Whether anybody waits for room.
+    pub async fn is_anybody_queued(&self) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 AS one FROM tasks WHERE phase = 'queued' LIMIT 1";
+        Ok(self.store.sql().fetch_optional(sql, vec![]).await?.is_some())
+    }
+}
+
+impl Tx {
+    /// The next number for a card. Nobody else is given one until this change is over.
+    pub async fn next_task_id(&mut self) -> Result<TaskId, StoreError> {
+        let sql = "UPDATE task_numbers SET last = last + 1 WHERE only_row = 1 RETURNING last";
+        let row = self.work.fetch_optional(sql, vec![]).await?;
+        let last = row.ok_or_else(|| StoreError::Corrupt { what: "no task numbers".into() })?.int("last")?;
+        understood("task_numbers.last", TaskId::try_from(last).ok())
+    }
+
+    /// Keeps others from giving out room until this change is over.
+    pub async fn lock_queue(&mut self) -> Result<(), StoreError> {
+        if self.work.is_postgres() {
+            self.work.fetch_optional("SELECT last FROM task_numbers WHERE only_row = 1 FOR UPDATE", vec![]).await?;
+        }
+        Ok(())
+    }
+
+    /// Those that wait for room: the most urgent first, then the oldest.
+    pub async fn queued(&mut self, most: u32) -> Result<Vec<Task>, StoreError> {
+        let sql = "SELECT * FROM tasks WHERE phase = 'queued' ORDER BY priority DESC, id LIMIT $1";
+        self.work.fetch_all(sql, args![i64::from(most)]).await?.iter().map(read).collect()
+    }
+
+    /// Whom those that take up room belong to.
+    pub async fn busy(&mut self) -> Result<Vec<(RepoName, AgentId)>, StoreError> {
+        let sql = "SELECT repo, agent FROM tasks WHERE phase IN ('preparing', 'working', 'publishing')";
+        let rows = self.work.fetch_all(sql, vec![]).await?;
+        rows.iter().map(|row| Ok((row.name("repo")?, row.name("agent")?))).collect()
+    }
+
+    /// The phases of tasks.
+    pub async fn phases_of(&mut self, ids: &[TaskId]) -> Result<BTreeMap<TaskId, TaskPhase>, StoreError> {
+        if ids.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let numbers: Vec<_> = ids.iter().map(|id| i64::from(*id).to_string()).collect();
+        let sql = format!("SELECT id, phase FROM tasks WHERE id IN ({})", numbers.join(", "));
+        let rows = self.work.fetch_all(sql, vec![]).await?;
+        let phase = |row: &Row| {
+            let id = understood("tasks.id", TaskId::try_from(row.int("id")?).ok())?;
+            Ok((id, understood("tasks.phase", TaskPhase::from_word(&row.text("phase")?))?))
+        };
+        rows.iter().map(phase).collect()
+    }
+
+    /// Who waits for whom, among those that are not over.
+    pub async fn task_edges(&mut self) -> Result<BTreeMap<TaskId, Vec<TaskId>>, StoreError> {
+        let sql = "SELECT * FROM tasks WHERE phase NOT IN ('merged', 'closed')";
+        let rows = self.work.fetch_all(sql, vec![]).await?;
+        let tasks: Vec<Task> = rows.iter().map(read).collect::<Result<_, _>>()?;
+        Ok(tasks.into_iter().map(|task| (task.id, task.depends_on.iter().map(|edge| edge.task_id).collect())).collect())
+    }
+
+    /// Reads a task and keeps others from changing it until this change is over.
+    pub async fn lock_task(&mut self, id: TaskId) -> Result<Option<(Task, Option<Lease>)>, StoreError> {
+        let lock = if self.work.is_postgres() { " FOR UPDATE" } else { "" };
+        let sql = format!("SELECT * FROM tasks WHERE id = $1{lock}");
+        let row = self.work.fetch_optional(sql, args![i64::from(id)]).await?;
+        row.map(|row| Ok((read(&row)?, read_lease(&row)?))).transpose()
+    }
+
+    /// The same for a keeper: only if its lease is still the one on the row.
+    pub async fn lock_leased_task(&mut self, id: TaskId, lease: &Lease) -> Result<Task, StoreError> {
+        match self.lock_task(id).await? {
+            Some((task, Some(held))) if held.owner == lease.owner && held.token == lease.token => Ok(task),
+            _ => Err(StoreError::LeaseLost { subject: format!("task {id}") }),
+        }
+    }
+
+    /// Writes a task as it now is, whether or not it was written before, and tells of it. Leases stay as they are.
+    pub async fn put_task(&mut self, task: &mut Task) -> Result<(), StoreError> {
+        task.revision += 1;
+        task.updated_at = self.now();
+        let sql =
+            "INSERT INTO tasks (id, repo, agent, phase, want, priority, branch, session_id, sandbox_id, body, due_at,
+                       lease_token, updated_at, revision)
+                   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0, $12, $13)
+                   ON CONFLICT (id) DO UPDATE SET repo = $2, agent = $3, phase = $4, want = $5, priority = $6,
+                       branch = $7, session_id = $8, sandbox_id = $9, body = $10, due_at = $11, updated_at = $12,
+                       revision = $13";
+        let body = serde_json::to_string(&*task).map_err(|_| StoreError::Corrupt { what: "a task".into() })?;
+        let values = args![
+            i64::from(task.id),
+            task.repo.as_str(),
+            task.agent.as_str(),
+            task.phase.word(),
+            task.want.word(),
+            i64::from(task.priority),
+            task.branch.as_str(),
+            task.session_id.as_str(),
+            task.sandbox_id.as_ref().map(|id| id.as_str()),
+            body,
+            task.look_at(self.now()),
+            task.updated_at,
+            task.revision,
+        ];
+        self.work.execute(sql, values).await?;
+        self.tell(Happening::Task { task: Box::new(TaskView::from(&*task)) });
+        Ok(())
+    }
+
+    /// Gives a lease back, and says when to look again.
+    pub async fn release_task(&mut self, task: &Task) -> Result<(), StoreError> {
+        let sql = "UPDATE tasks SET lease_owner = NULL, lease_until = NULL, due_at = $2 WHERE id = $1";
+        self.work.execute(sql, args![i64::from(task.id), task.look_at(self.now())]).await?;
+        Ok(())
+    }
+}
+
+fn read(row: &Row) -> Result<Task, StoreError> {
+    understood("tasks.body", serde_json::from_str(&row.text("body")?).ok())
+}
+
+fn read_leased(row: &Row) -> Result<LeasedTask, StoreError> {
+    Ok(LeasedTask { task: read(row)?, lease: understood("tasks.lease_owner", read_lease(row)?)? })
+}

@@ -1,0 +1,229 @@
+/** The agents: named ways to run a coding agent. */
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { Plus, Trash2 } from 'lucide-react'
+import { type FormEvent, useState } from 'react'
+import { callJson } from '../api/call'
+import { Refusal, say } from '../api/problem'
+import { keys } from '../api/queries'
+import type { Agent } from '../task/types'
+import { Button, IconButton } from '../ui/Button'
+import { Confirm } from '../ui/Confirm'
+import { Dialog, DialogBody, DialogFoot } from '../ui/Dialog'
+import { Field, Input, Select } from '../ui/Field'
+import { Chip, Command, Empty, PageHead, Skeleton, Trouble } from '../ui/Small'
+import { useShortcuts } from '../ui/shortcuts'
+import { toast } from '../ui/Toast'
+import { AgentMark } from './AgentMark'
+import { agents } from './queries'
+
+/** Dialects by their names, and what each is. */
+export const DIALECTS: Record<string, string> = {
+  shell: 'A shell command: the prompt is in CARREL_PROMPT',
+  demo: 'A script that plays an agent',
+  claude: 'Claude Code',
+  codex: 'Codex',
+  gemini: 'Gemini CLI',
+  opencode: 'opencode',
+  acp: 'Any agent that speaks the Agent Client Protocol',
+}
+
+export function AgentsPage() {
+  const list = useQuery(agents)
+  const [isAdding, setAdding] = useState(false)
+  useShortcuts({
+    n: (event) => {
+      event.preventDefault()
+      setAdding(true)
+    },
+  })
+  return (
+    <>
+      <title>Agents · Carrel</title>
+      <PageHead title="Agents" lead="Who sits at the desks. None of them ever holds a key of yours.">
+        <Button tone="primary" icon={<Plus />} onClick={() => setAdding(true)}>
+          Add agent
+        </Button>
+      </PageHead>
+      {list.isPending && <Skeleton className="h-32 rounded-2xl" />}
+      {list.isError && !list.data && (
+        <Trouble title="The agents could not be listed" detail={say(list.error)} />
+      )}
+      {list.data?.length === 0 && (
+        <Empty title="Nobody is hired yet">
+          <p>An agent is a name for a program that writes code: a coding agent, or a plain shell command.</p>
+          <Command>carrel agent add claude --dialect claude</Command>
+        </Empty>
+      )}
+      <ul aria-label="Agents" className="grid gap-3 sm:grid-cols-2 xl:grid-cols-3">
+        {list.data?.map((agent) => (
+          <AgentCard key={agent.name} agent={agent} />
+        ))}
+      </ul>
+      <Dialog
+        isOpen={isAdding}
+        onClose={() => setAdding(false)}
+        title="Add an agent"
+        lead="How to start it. Access to models comes from the gateway."
+      >
+        <AgentForm onDone={() => setAdding(false)} />
+      </Dialog>
+    </>
+  )
+}
+
+function AgentCard({ agent }: { agent: Agent }) {
+  const cache = useQueryClient()
+  const remove = useMutation({
+    mutationFn: () => callJson(`/api/v1/agents/${encodeURIComponent(agent.name)}`, { method: 'DELETE' }),
+    onSuccess: () => cache.invalidateQueries({ queryKey: keys.agents }),
+    onError: (error) => toast(`${agent.name} was not removed`, say(error), 'bad'),
+  })
+  return (
+    <li
+      data-agent={agent.name}
+      className="flex flex-col gap-3 rounded-2xl border border-line bg-card p-4 shadow-card"
+    >
+      <div className="flex items-center gap-3">
+        <AgentMark name={agent.name} isLarge />
+        <div className="min-w-0 flex-1">
+          <h2 className="truncate text-lead">{agent.name}</h2>
+          <p className="truncate text-small text-faint">
+            {agent.about || DIALECTS[agent.dialect] || agent.dialect}
+          </p>
+        </div>
+        <Chip>{agent.dialect}</Chip>
+      </div>
+      {agent.command && (
+        <code className="line-clamp-3 rounded-lg bg-well px-2.5 py-1.5 font-mono text-small text-soft wrap-anywhere">
+          {agent.command}
+        </code>
+      )}
+      {agent.found === false && (
+        <p className="text-small text-brass wrap-anywhere">
+          {agent.hint ?? 'Its program is not installed on this host.'}
+        </p>
+      )}
+      <div className="mt-auto flex flex-wrap items-center gap-2">
+        <Chip tone={agent.found === false ? 'plain' : 'lamp'}>
+          {agent.found === false ? 'not installed' : 'ready'}
+        </Chip>
+        {agent.model && <Chip tone="brass">{agent.model}</Chip>}
+        {agent.built_in === false && (
+          <span className="ml-auto">
+            <Confirm
+              title={`Remove ${agent.name}?`}
+              detail="Tasks that it works on go on; new ones cannot ask for it."
+              act="Remove"
+              onConfirm={() => remove.mutate()}
+            >
+              <IconButton label={`Remove ${agent.name}`}>
+                <Trash2 />
+              </IconButton>
+            </Confirm>
+          </span>
+        )}
+      </div>
+    </li>
+  )
+}
+
+/** Adds an agent and remembers it. */
+export function useAddAgent(onDone: (agent: Agent) => void) {
+  const cache = useQueryClient()
+  return useMutation({
+    mutationFn: (body: Partial<Agent>) => callJson<Agent>('/api/v1/agents', { method: 'POST', body }),
+    onSuccess: (agent) => {
+      void cache.invalidateQueries({ queryKey: keys.agents })
+      onDone(agent)
+    },
+  })
+}
+
+function AgentForm({ onDone }: { onDone(): void }) {
+  const [name, setName] = useState('')
+  const [dialect, setDialect] = useState('claude')
+  const [command, setCommand] = useState('')
+  const [model, setModel] = useState('')
+  const add = useAddAgent(onDone)
+  const fields = add.error instanceof Refusal ? add.error.fields : {}
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    add.mutate({
+      name: name.trim() || dialect,
+      dialect,
+      ...(command.trim() ? { command: command.trim() } : {}),
+      ...(model.trim() ? { model: model.trim() } : {}),
+    })
+  }
+  return (
+    <form noValidate onSubmit={submit} className="contents">
+      <DialogBody>
+        <div className="grid gap-4 sm:grid-cols-2">
+          <Field label="Dialect" error={fields.dialect}>
+            {(wiring) => (
+              <Select
+                {...wiring}
+                autoFocus
+                value={dialect}
+                onChange={(event) => setDialect(event.target.value)}
+              >
+                {Object.entries(DIALECTS).map(([value, words]) => (
+                  <option key={value} value={value}>
+                    {value === 'shell' || value === 'acp' ? `${value}: ${words}` : words}
+                  </option>
+                ))}
+              </Select>
+            )}
+          </Field>
+          <Field label="Name" error={fields.name}>
+            {(wiring) => (
+              <Input
+                {...wiring}
+                placeholder={dialect}
+                value={name}
+                onChange={(event) => setName(event.target.value)}
+              />
+            )}
+          </Field>
+          <Field
+            label="Command"
+            error={fields.command}
+            className="sm:col-span-2"
+            hint={
+              dialect === 'shell'
+                ? 'Run with sh -c in the checkout.'
+                : 'As the dialect has it when left empty.'
+            }
+          >
+            {(wiring) => (
+              <textarea
+                {...wiring}
+                rows={3}
+                value={command}
+                onChange={(event) => setCommand(event.target.value)}
+                className="w-full rounded-lg border border-line-strong/60 bg-card px-3 py-2 font-mono text-small"
+              />
+            )}
+          </Field>
+          {dialect !== 'shell' && (
+            <Field label="Model" error={fields.model} hint="The agent's own choice when left empty.">
+              {(wiring) => (
+                <Input {...wiring} value={model} onChange={(event) => setModel(event.target.value)} />
+              )}
+            </Field>
+          )}
+        </div>
+        {add.isError && Object.keys(fields).length === 0 && (
+          <div className="mt-4">
+            <Trouble title="The agent was not added" detail={say(add.error)} />
+          </div>
+        )}
+      </DialogBody>
+      <DialogFoot>
+        <Button tone="primary" type="submit" isBusy={add.isPending}>
+          Add agent
+        </Button>
+      </DialogFoot>
+    </form>
+  )
+}

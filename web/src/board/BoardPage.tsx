@@ -1,0 +1,178 @@
+/** The board: what every agent is doing, what needs a person, and what will conflict. Its filters live in the URL; the rest is the cache. */
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import { Plus } from 'lucide-react'
+import { useCallback, useDeferredValue, useMemo, useRef, useState } from 'react'
+import { say } from '../api/problem'
+import { repos } from '../api/queries'
+import { openSheet } from '../frame/sheets'
+import { tasks } from '../task/queries'
+import type { Task } from '../task/types'
+import { Button } from '../ui/Button'
+import { Skeleton, Trouble } from '../ui/Small'
+import { useShortcuts } from '../ui/shortcuts'
+import { Welcome } from '../welcome/Welcome'
+import { Bulk } from './Bulk'
+import { Columns } from './Columns'
+import { COLUMNS, type Column, columnOf, deal } from './columns'
+import { Filters } from './Filters'
+import { type Filter, isOpen, passes } from './filter'
+import { useMoves } from './moves'
+
+const route = getRouteApi('/frame/')
+
+export function BoardPage() {
+  const filter = route.useSearch()
+  const navigate = route.useNavigate()
+  const list = useQuery(tasks)
+  const shelf = useQuery(repos)
+  const field = useRef<HTMLInputElement>(null)
+  const [current, setCurrent] = useState<number>()
+  const [chosen, setChosen] = useState<ReadonlySet<number>>(new Set())
+  const { attempt } = useMoves()
+
+  const all = list.data
+  const wanted = useDeferredValue(filter)
+  const shown = useMemo(() => (all ?? []).filter((task) => passes(task, wanted)), [all, wanted])
+  const columns = useMemo(() => deal(shown), [shown])
+
+  const change = (next: Filter) => void navigate({ search: next, replace: true })
+  const toggle = useCallback((id: number) => {
+    setChosen((now) => {
+      const next = new Set(now)
+      if (!next.delete(id)) next.add(id)
+      return next
+    })
+  }, [])
+  const now = current === undefined ? undefined : shown.find((task) => task.id === current)
+
+  useShortcuts({
+    n: (event) => {
+      event.preventDefault()
+      openSheet({ name: 'task', draft: filter.repo ? { repo: filter.repo } : {} })
+    },
+    '/': (event) => {
+      event.preventDefault()
+      field.current?.select()
+    },
+    x: () => now && toggle(now.id),
+    s: () => now && void attempt(now, now.phase === 'backlog' ? 'start' : 'retry'),
+    ArrowDown: (event) => step(event, 0, 1),
+    ArrowUp: (event) => step(event, 0, -1),
+    ArrowRight: (event) => step(event, 1, 0),
+    ArrowLeft: (event) => step(event, -1, 0),
+    Escape: () => {
+      if (document.activeElement === field.current && filter.text) change({ ...filter, text: undefined })
+      else if (chosen.size > 0) setChosen(new Set())
+      else {
+        setCurrent(undefined)
+        if (document.activeElement instanceof HTMLElement) document.activeElement.blur()
+      }
+    },
+  })
+
+  const step = (event: KeyboardEvent, across: number, down: number) => {
+    if (event.target instanceof Element && event.target.matches('input[type="radio"]')) return
+    const next = neighbour(columns, now, across, down)
+    if (!next) return
+    event.preventDefault()
+    setCurrent(next.id)
+  }
+
+  if (list.isError && !all) {
+    return (
+      <div className="p-6">
+        <Trouble title="The tasks could not be listed" detail={say(list.error)}>
+          <Button onClick={() => void list.refetch()}>Try again</Button>
+        </Trouble>
+      </div>
+    )
+  }
+  // Nothing was ever asked for here: the first steps instead of six empty columns.
+  if (all && all.length === 0 && shelf.data) return <Welcome repos={shelf.data} />
+
+  return (
+    <>
+      <title>Board · Carrel</title>
+      <header className="flex flex-wrap items-center gap-x-5 gap-y-2.5 px-4 pt-4 pb-3 md:px-6 md:pt-5">
+        <div className="mr-auto flex items-baseline gap-3">
+          <h1 className="text-title">Board</h1>
+          <p className="text-small text-soft max-sm:sr-only">{all ? inWords(all) : 'Looking around…'}</p>
+        </div>
+        <Filters ref={field} tasks={all ?? []} filter={filter} onChange={change} />
+        <Button
+          tone="primary"
+          icon={<Plus />}
+          onClick={() => openSheet({ name: 'task', draft: filter.repo ? { repo: filter.repo } : {} })}
+        >
+          New task
+        </Button>
+      </header>
+      {all ? (
+        <Columns
+          columns={columns}
+          current={current}
+          chosen={chosen}
+          isFiltered={!isOpen(filter)}
+          onCurrent={setCurrent}
+          onChoose={toggle}
+          onClear={() => change({})}
+        />
+      ) : (
+        <Waiting />
+      )}
+      {chosen.size > 0 && (
+        <Bulk tasks={(all ?? []).filter((task) => chosen.has(task.id))} onDone={() => setChosen(new Set())} />
+      )}
+    </>
+  )
+}
+
+/** The card one step away. From nowhere, the first card there is. */
+export function neighbour(
+  columns: Record<Column, Task[]>,
+  now: Task | undefined,
+  across: number,
+  down: number,
+): Task | undefined {
+  const filled = COLUMNS.filter((column) => columns[column].length > 0)
+  const first = filled[0]
+  if (!now) return first && columns[first][0]
+  const here = columnOf(now)
+  const row = columns[here].findIndex((task) => task.id === now.id)
+  if (down !== 0) return columns[here][row + down]
+  const next = filled[filled.indexOf(here) + across]
+  return next && columns[next][Math.min(row, columns[next].length - 1)]
+}
+
+function inWords(tasks: readonly Task[]): string {
+  const columns = deal(tasks)
+  const parts = [
+    columns.needs_you.length > 0 &&
+      `${columns.needs_you.length} ${columns.needs_you.length === 1 ? 'needs' : 'need'} you`,
+    columns.working.length > 0 && `${columns.working.length} working`,
+    columns.queued.length > 0 && `${columns.queued.length} queued`,
+    columns.in_review.length > 0 && `${columns.in_review.length} in review`,
+  ].filter(Boolean)
+  return parts.length > 0 ? parts.join(' · ') : 'Nobody is working.'
+}
+
+function Waiting() {
+  return (
+    <div
+      role="status"
+      aria-label="Loading"
+      className="grid flex-1 auto-cols-[minmax(16.5rem,1fr)] grid-flow-col gap-3 overflow-hidden px-4 pb-4 md:px-6"
+    >
+      {COLUMNS.map((column, at) => (
+        <div key={column} className="space-y-2 rounded-xl bg-well/40 p-2">
+          <Skeleton className="m-1 h-4 w-24" />
+          {Array.from({ length: 1 + ((at * 2) % 3) }, (_, card) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: they are all the same
+            <Skeleton key={card} className="h-24 rounded-xl bg-card" />
+          ))}
+        </div>
+      ))}
+    </div>
+  )
+}

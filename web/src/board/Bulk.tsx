@@ -1,0 +1,74 @@
+/** What can be done with all chosen cards at once. */
+import { X } from 'lucide-react'
+import { useState } from 'react'
+import type { Task, Verb } from '../task/types'
+import { possible, useAct, VERB_WORDS } from '../task/verbs'
+import { askFirst } from '../ui/Ask'
+import { Button, IconButton } from '../ui/Button'
+import { count, dollars } from '../ui/money'
+import { toast } from '../ui/Toast'
+
+const VERBS: readonly Verb[] = ['start', 'retry', 'stop', 'rebase', 'merge', 'close']
+const PAST: Partial<Record<Verb, string>> = { stop: 'stopped', merge: 'merged', close: 'closed' }
+
+export function Bulk({ tasks, onDone }: { tasks: readonly Task[]; onDone(): void }) {
+  const act = useAct()
+  const [isBusy, setBusy] = useState(false)
+
+  const run = async (verb: Verb) => {
+    const able = tasks.filter((task) => possible(task).includes(verb))
+    const budget = able.reduce((sum, task) => sum + (task.budget_usd ?? 0), 0)
+    const detail =
+      verb === 'start' || verb === 'retry'
+        ? `Agents begin to work${dollars(budget) ? `, with budgets of ${dollars(budget)} together` : ''}.`
+        : verb === 'close'
+          ? 'What is not merged stays on its branches. The desks are cleared.'
+          : verb === 'merge'
+            ? 'One after the other, each checked on the merged result.'
+            : 'This happens to each of them.'
+    const isSure = await askFirst({
+      title: `${VERB_WORDS[verb]} ${count(able.length, 'task')}?`,
+      detail,
+      act: VERB_WORDS[verb],
+      isGrave: verb === 'close',
+    })
+    if (!isSure) return
+    setBusy(true)
+    // One after the other: merges want their order, and nobody is hurt by a second more.
+    let done = 0
+    for (const task of able) if (await act(task, verb)) done += 1
+    setBusy(false)
+    if (done > 0) toast(`${count(done, 'task')} ${PAST[verb] ?? `told to ${VERB_WORDS[verb].toLowerCase()}`}`)
+    onDone()
+  }
+
+  return (
+    <section
+      aria-label="Chosen tasks"
+      className="fixed inset-x-4 bottom-5 z-40 mx-auto flex w-fit max-w-[calc(100vw-2rem)] animate-rise flex-wrap items-center gap-2 rounded-2xl border border-line bg-card p-2 pl-4 shadow-float max-md:bottom-18"
+    >
+      <p aria-live="polite" className="mr-2 font-medium">
+        {count(tasks.length, 'task')}
+      </p>
+      {VERBS.map((verb) => {
+        const able = tasks.filter((task) => possible(task).includes(verb)).length
+        return (
+          able > 0 && (
+            <Button
+              key={verb}
+              disabled={isBusy}
+              tone={verb === 'close' ? 'quiet' : 'plain'}
+              onClick={() => void run(verb)}
+            >
+              {VERB_WORDS[verb]}
+              {able < tasks.length && <span className="text-faint">{able}</span>}
+            </Button>
+          )
+        )
+      })}
+      <IconButton label="Choose none" onClick={onDone}>
+        <X />
+      </IconButton>
+    </section>
+  )
+}

@@ -1,0 +1,255 @@
+/** One task as a card. The whole card leads to its page; what stands on it is what is true of it now. */
+import { useDraggable } from '@dnd-kit/core'
+import { Link } from '@tanstack/react-router'
+import { Ellipsis, GitCompareArrows, GitPullRequest, Hand, Link2 } from 'lucide-react'
+import { memo, useEffect, useRef, useState } from 'react'
+import { AgentMark } from '../agent/AgentMark'
+import { useSandboxOf } from '../task/desk'
+import { isBusy, isOver, needsInWords, TASK_LOOKS } from '../task/phases'
+import type { Task } from '../task/types'
+import { useReading } from '../ui/clock'
+import { cx } from '../ui/cx'
+import { Age } from '../ui/Moments'
+import { dollars } from '../ui/money'
+import { stopwatch } from '../ui/time'
+import { CardMenu } from './CardMenu'
+import { ChecksRing } from './ChecksRing'
+
+interface CardProps {
+  task: Task
+  isCurrent: boolean
+  isChosen: boolean
+  isHeld: boolean
+  onCurrent(id: number): void
+  onChoose(id: number): void
+}
+
+export const Card = memo(function Card({
+  task,
+  isCurrent,
+  isChosen,
+  isHeld,
+  onCurrent,
+  onChoose,
+}: CardProps) {
+  const { setNodeRef, listeners } = useDraggable({ id: task.id, data: task })
+  const link = useRef<HTMLAnchorElement>(null)
+  const [isMenuOpen, setMenuOpen] = useState(false)
+  useEffect(() => {
+    if (isCurrent && document.activeElement !== link.current) link.current?.focus({ preventScroll: true })
+  }, [isCurrent])
+  return (
+    <article
+      ref={setNodeRef}
+      data-task={task.id}
+      data-phase={task.phase}
+      aria-label={`task-${task.id}`}
+      {...listeners}
+      onContextMenu={(event) => {
+        event.preventDefault()
+        setMenuOpen(true)
+      }}
+      onKeyDown={(event) => {
+        if (event.key !== '.') return
+        event.preventDefault()
+        setMenuOpen(true)
+      }}
+      className={cx(
+        'group relative touch-manipulation rounded-xl border bg-card shadow-card transition-[border-color,opacity] duration-150 hover:border-line-strong has-[a:focus-visible]:outline-2 has-[a:focus-visible]:outline-brass',
+        isChosen
+          ? 'border-lamp ring-1 ring-lamp'
+          : task.phase === 'failed'
+            ? 'border-oxblood/40'
+            : 'border-line',
+        task.phase === 'needs_you' && !isChosen && 'border-brass/50',
+        isHeld && 'opacity-35',
+      )}
+    >
+      <CardFace task={task} link={link} onFocus={() => onCurrent(task.id)} />
+      <div className="absolute top-1.5 right-1.5 flex items-center rounded-lg bg-card opacity-0 transition-opacity group-hover:opacity-100 has-focus-visible:opacity-100 has-checked:opacity-100 has-[[data-state=open]]:opacity-100 max-md:opacity-100">
+        <input
+          type="checkbox"
+          checked={isChosen}
+          aria-label={`Select task-${task.id}`}
+          onChange={() => onChoose(task.id)}
+          className="m-1 size-4 accent-(--lamp) max-md:hidden"
+        />
+        <CardMenu task={task} isOpen={isMenuOpen} onOpen={setMenuOpen}>
+          <button
+            type="button"
+            aria-label={`What can be done with task-${task.id}`}
+            className="grid size-6.5 place-items-center rounded-md text-faint hover:bg-well hover:text-ink"
+          >
+            <Ellipsis aria-hidden className="size-4" />
+          </button>
+        </CardMenu>
+      </div>
+    </article>
+  )
+})
+
+/** The card itself, without a hand on it. */
+export function CardFace({
+  task,
+  link,
+  onFocus,
+}: {
+  task: Task
+  link?: React.Ref<HTMLAnchorElement>
+  onFocus?(): void
+}) {
+  const cost = dollars(task.cost_usd)
+  const waits = task.phase === 'needs_you' || task.phase === 'failed'
+  return (
+    <div className="px-3 pt-2.5 pb-2.5">
+      <div className="flex items-start gap-2 max-md:pr-8">
+        <AgentMark name={task.agent} className="mt-0.5" />
+        <p className="min-w-0 flex-1 leading-[1.3rem]">
+          <span className="mr-1.5 font-mono text-tiny text-faint">{task.id}</span>
+          <Link
+            ref={link}
+            to="/tasks/$id"
+            params={{ id: String(task.id) }}
+            onFocus={onFocus}
+            draggable={false}
+            className="font-medium text-[0.9063rem] text-ink outline-none wrap-anywhere before:absolute before:inset-0 before:rounded-xl"
+          >
+            {task.title}
+          </Link>
+        </p>
+      </div>
+      <Doing task={task} />
+      {task.conflicts.length > 0 && !isOver(task) && <Clash task={task} />}
+      {task.phase === 'backlog' && task.depends_on.length > 0 && (
+        <p className="mt-1.5 flex items-center gap-1.5 text-small text-soft">
+          <Link2 aria-hidden className="size-3.5 shrink-0" />
+          after {task.depends_on.map((it) => `task-${it.task_id}`).join(', ')}
+        </p>
+      )}
+      <footer className="mt-2 flex flex-wrap items-center gap-x-2.5 gap-y-1 text-tiny text-faint">
+        <DeskDot task={task} />
+        <span className="max-w-28 truncate" title={`Repository ${task.repo}`}>
+          {task.repo}
+        </span>
+        <Distance task={task} />
+        {task.labels.slice(0, 2).map((label) => (
+          <span key={label} className="rounded bg-well px-1 text-soft">
+            {label}
+          </span>
+        ))}
+        <span className="ml-auto flex items-center gap-2.5">
+          {task.pull && (
+            <span className="flex items-center gap-1 text-soft" title={`Pull request ${task.pull.number}`}>
+              <ChecksRing phase={task.pull.phase} />
+              <GitPullRequest aria-hidden className="size-3.5" />#{task.pull.number}
+            </span>
+          )}
+          {cost && <span title="Spent on models">{cost}</span>}
+          <Clock task={task} />
+          {waits && <Hand aria-label={`It ${needsInWords(task)}`} className="size-3.5 text-brass" />}
+        </span>
+      </footer>
+    </div>
+  )
+}
+
+/** What goes on, in one line: the question that is open, or the agent's last word. */
+function Doing({ task }: { task: Task }) {
+  if (task.phase === 'needs_you' || task.phase === 'failed') {
+    return (
+      <p
+        className={cx(
+          'mt-1.5 line-clamp-2 rounded-md px-2 py-1 text-small wrap-anywhere',
+          task.phase === 'failed' ? 'bg-oxblood-wash text-oxblood' : 'bg-brass-wash text-brass',
+        )}
+      >
+        {task.needs?.detail ?? task.note ?? `It ${needsInWords(task)}.`}
+      </p>
+    )
+  }
+  if (!isBusy(task)) return null
+  const look = TASK_LOOKS[task.phase]
+  return (
+    <p className="mt-1.5 flex items-center gap-2 text-small text-soft">
+      <span aria-hidden className={cx('size-1.5 shrink-0 animate-breathe rounded-full', look.dot)} />
+      <span className="truncate" title={task.doing ?? look.word}>
+        {task.doing ?? `${look.word}…`}
+      </span>
+    </p>
+  )
+}
+
+/** The other cards that change the same lines. Named, so that somebody can decide which goes first. */
+function Clash({ task }: { task: Task }) {
+  const [first, ...rest] = task.conflicts
+  if (!first) return null
+  const paths = task.conflicts.flatMap((it) => it.paths)
+  return (
+    <p
+      data-conflict={first.task_id ?? 'base'}
+      className="mt-1.5 flex items-center gap-1.5 text-small text-oxblood"
+      title={paths.join('\n')}
+    >
+      <GitCompareArrows aria-hidden className="size-3.5 shrink-0" />
+      <span className="truncate">
+        conflicts with {first.task_id == null ? (task.base ?? 'its base') : `task-${first.task_id}`}
+        {rest.length > 0 && ` and ${rest.length} more`}
+        {paths[0] && <span className="text-faint"> in {paths[0].split('/').at(-1)}</span>}
+      </span>
+    </p>
+  )
+}
+
+/** The sandbox behind the card: running, paused, or gone; and how strongly it is kept apart. */
+function DeskDot({ task }: { task: Task }) {
+  const sandbox = useSandboxOf(task)
+  if (!task.sandbox_id && !task.isolation) return null
+  const state = sandbox?.status ?? (task.sandbox_id && !isOver(task) ? 'gone' : undefined)
+  const isolation = sandbox?.isolation ?? task.isolation
+  return (
+    <span
+      className="flex items-center gap-1"
+      title={[state && `Sandbox ${state}`, isolation && `isolated by ${isolation}`]
+        .filter(Boolean)
+        .join(', ')}
+    >
+      {state && (
+        <span
+          role="img"
+          aria-label={`Sandbox ${state}`}
+          className={cx(
+            'size-2 rounded-full',
+            state === 'running' ? 'bg-lamp' : state === 'paused' ? 'bg-slate' : 'border border-line-strong',
+          )}
+        />
+      )}
+      {isolation}
+    </span>
+  )
+}
+
+function Distance({ task }: { task: Task }) {
+  const ahead = task.ahead ?? 0
+  const behind = task.behind ?? 0
+  if ((ahead === 0 && behind === 0) || isOver(task)) return null
+  return (
+    <span
+      className="flex gap-1.5"
+      title={`${ahead} ahead of and ${behind} behind ${task.base ?? 'its base'}`}
+    >
+      {ahead > 0 && <span>↑{ahead}</span>}
+      {behind > 0 && <span className={cx(behind > 20 && 'text-brass')}>↓{behind}</span>}
+      <span className="sr-only">commits ahead and behind</span>
+    </span>
+  )
+}
+
+/** How long the agent has been at it; or how long ago it ended. */
+function Clock({ task }: { task: Task }) {
+  if (isBusy(task) && task.started_at) return <Elapsed since={task.started_at} />
+  return <Age at={task.ended_at ?? task.updated_at} />
+}
+
+function Elapsed({ since }: { since: string }) {
+  return <span title="At work for">{useReading((now) => stopwatch(since, now))}</span>
+}

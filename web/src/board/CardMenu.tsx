@@ -1,0 +1,74 @@
+/** What can be done with a card, for hands that do not drag. */
+import { useNavigate } from '@tanstack/react-router'
+import { DropdownMenu } from 'radix-ui'
+import type { ReactNode } from 'react'
+import type { Task } from '../task/types'
+import { possible, VERB_WORDS } from '../task/verbs'
+import { menuItem, menuLook } from '../ui/menu'
+import { useMoves } from './moves'
+
+interface CardMenuProps {
+  task: Task
+  isOpen: boolean
+  onOpen(isOpen: boolean): void
+  children: ReactNode
+}
+
+export function CardMenu({ task, isOpen, onOpen, children }: CardMenuProps) {
+  return (
+    <DropdownMenu.Root open={isOpen} onOpenChange={onOpen}>
+      <DropdownMenu.Trigger asChild>{children}</DropdownMenu.Trigger>
+      {isOpen && <Items task={task} />}
+    </DropdownMenu.Root>
+  )
+}
+
+function Items({ task }: { task: Task }) {
+  const navigate = useNavigate()
+  const { attempt } = useMoves()
+  const open = (tab?: 'diff' | 'terminal') =>
+    void navigate({ to: '/tasks/$id', params: { id: String(task.id) }, search: tab ? { tab } : {} })
+  return (
+    <DropdownMenu.Portal>
+      <DropdownMenu.Content
+        align="end"
+        sideOffset={4}
+        className={menuLook}
+        onPointerDown={(e) => e.stopPropagation()}
+      >
+        <DropdownMenu.Label className="px-2.5 py-1 font-mono text-tiny text-faint">
+          task-{task.id}
+        </DropdownMenu.Label>
+        <DropdownMenu.Item className={menuItem} onSelect={() => open()}>
+          Open
+        </DropdownMenu.Item>
+        {(task.ahead ?? 0) > 0 && (
+          <DropdownMenu.Item className={menuItem} onSelect={() => open('diff')}>
+            Read the diff
+          </DropdownMenu.Item>
+        )}
+        {task.sandbox_id && (
+          <DropdownMenu.Item className={menuItem} onSelect={() => open('terminal')}>
+            Open a terminal
+          </DropdownMenu.Item>
+        )}
+        <DropdownMenu.Separator className="my-1 h-px bg-line" />
+        {possible(task).map((verb) =>
+          verb === 'message' ? (
+            <DropdownMenu.Item key={verb} className={menuItem} onSelect={() => open()}>
+              {task.phase === 'needs_you' ? 'Answer' : 'Write to the agent'}
+            </DropdownMenu.Item>
+          ) : (
+            <DropdownMenu.Item
+              key={verb}
+              className={`${menuItem} ${verb === 'close' ? 'text-oxblood' : ''}`}
+              onSelect={() => void attempt(task, verb)}
+            >
+              {VERB_WORDS[verb]}
+            </DropdownMenu.Item>
+          ),
+        )}
+      </DropdownMenu.Content>
+    </DropdownMenu.Portal>
+  )
+}

@@ -1,0 +1,89 @@
+/** The board's columns: views of phases, with no state of their own. */
+import type { Task, TaskPhase, Verb } from '../task/types'
+
+export const COLUMNS = ['backlog', 'queued', 'working', 'needs_you', 'in_review', 'done'] as const
+export type Column = (typeof COLUMNS)[number]
+
+export const COLUMN_WORDS: Record<Column, string> = {
+  backlog: 'Backlog',
+  queued: 'Queued',
+  working: 'Working',
+  needs_you: 'Needs you',
+  in_review: 'In review',
+  done: 'Done',
+}
+
+/** What an empty column says. */
+export const COLUMN_HINTS: Record<Column, string> = {
+  backlog: 'Wishes that nobody works on yet.',
+  queued: 'Drop a card here to start it.',
+  working: 'Agents at their desks.',
+  needs_you: 'Nobody waits for you.',
+  in_review: 'Pull requests to read.',
+  done: 'Merged and closed.',
+}
+
+const COLUMN_OF: Record<TaskPhase, Column> = {
+  backlog: 'backlog',
+  queued: 'queued',
+  preparing: 'working',
+  working: 'working',
+  publishing: 'working',
+  needs_you: 'needs_you',
+  failed: 'needs_you',
+  in_review: 'in_review',
+  merged: 'done',
+  closed: 'done',
+}
+
+export const columnOf = (task: Task): Column => COLUMN_OF[task.phase]
+
+/** The cards of each column in the order they are read: what waits longest first where someone waits, else the latest first. */
+export function deal(tasks: readonly Task[]): Record<Column, Task[]> {
+  const columns: Record<Column, Task[]> = {
+    backlog: [],
+    queued: [],
+    working: [],
+    needs_you: [],
+    in_review: [],
+    done: [],
+  }
+  for (const task of tasks) columns[columnOf(task)].push(task)
+  columns.backlog.sort((a, b) => b.priority - a.priority || b.id - a.id)
+  columns.queued.sort((a, b) => b.priority - a.priority || a.id - b.id)
+  columns.working.sort((a, b) => since(b).localeCompare(since(a)) || b.id - a.id)
+  columns.needs_you.sort((a, b) => a.id - b.id)
+  columns.in_review.sort((a, b) => a.id - b.id)
+  columns.done.sort((a, b) => (b.ended_at ?? b.updated_at).localeCompare(a.ended_at ?? a.updated_at))
+  return columns
+}
+
+// Not `updated_at`: cards would jump with every word an agent says.
+const since = (task: Task) => task.started_at ?? task.created_at
+
+export type Move = { verb: Verb } | { refused: string } | { stays: true }
+
+/** What dropping a card on a column asks for. The server has the last word; this says no early only where no verb exists. */
+export function moveTo(task: Task, to: Column): Move {
+  const from = columnOf(task)
+  if (from === to) return { stays: true }
+  if (from === 'done') return { refused: 'It is finished. Fork it to go on from where it ended.' }
+  switch (to) {
+    case 'backlog':
+      if (from === 'needs_you')
+        return { refused: 'Nobody works on it. It rests here until you answer, or close it.' }
+      if (from === 'in_review') return { refused: 'Its pull request is open. Merge it, or close it.' }
+      return { verb: 'stop' }
+    case 'queued':
+    case 'working':
+      if (from === 'queued') return { refused: 'It starts by itself as soon as there is room for it.' }
+      if (from === 'working') return { refused: 'It is being worked on already.' }
+      return { verb: from === 'backlog' ? 'start' : 'retry' }
+    case 'needs_you':
+      return { refused: 'Agents raise their hand themselves. Stop it, or write to it, to have a word.' }
+    case 'in_review':
+      return { refused: 'A card comes here when its pull request is open.' }
+    case 'done':
+      return { verb: from === 'in_review' ? 'merge' : 'close' }
+  }
+}

@@ -1,0 +1,90 @@
+/** A line over time. Loaded when a dashboard is first looked at. */
+import { useEffect, useRef } from 'react'
+import uPlot from 'uplot'
+import 'uplot/dist/uPlot.min.css'
+import { useIsDark } from '../ui/theme'
+
+export interface Series {
+  label: string
+  /** A token of the page's colours. */
+  colour: string
+  values: readonly (number | null)[]
+}
+
+export default function Chart({
+  times,
+  series,
+  label,
+  height = 160,
+}: {
+  times: readonly number[]
+  series: readonly Series[]
+  label: string
+  height?: number
+}) {
+  const home = useRef<HTMLDivElement>(null)
+  const plot = useRef<uPlot>(undefined)
+  const isDark = useIsDark()
+  const names = series.map((it) => `${it.label}:${it.colour}`).join('|')
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the plot is made anew when its shape or the theme changes, not with each value
+  useEffect(() => {
+    const element = home.current
+    if (!element) return
+    const style = getComputedStyle(document.documentElement)
+    const colour = (token: string) => resolve(element, style.getPropertyValue(token))
+    const axis = {
+      stroke: colour('--ink-faint'),
+      grid: { stroke: colour('--line'), width: 1 },
+      ticks: { show: false },
+    }
+    plot.current = new uPlot(
+      {
+        width: element.clientWidth || 300,
+        height,
+        legend: { show: series.length > 1, live: false },
+        cursor: { drag: { x: false, y: false } },
+        scales: { y: { range: (_, low, high) => [Math.min(0, low ?? 0), Math.max(1, (high ?? 1) * 1.1)] } },
+        axes: [axis, { ...axis, size: 44 }],
+        series: [
+          {},
+          ...series.map((it) => ({
+            label: it.label,
+            stroke: colour(it.colour),
+            width: 1.75,
+            points: { show: false },
+          })),
+        ],
+      },
+      shape(times, series),
+      element,
+    )
+    const watch = new ResizeObserver(() => plot.current?.setSize({ width: element.clientWidth, height }))
+    watch.observe(element)
+    return () => {
+      watch.disconnect()
+      plot.current?.destroy()
+      plot.current = undefined
+    }
+  }, [names, isDark, height])
+
+  useEffect(() => {
+    plot.current?.setData(shape(times, series))
+  }, [times, series])
+
+  return <div ref={home} role="img" aria-label={label} className="w-full text-tiny" />
+}
+
+function shape(times: readonly number[], series: readonly Series[]): uPlot.AlignedData {
+  return [[...times], ...series.map((it) => [...it.values])] as uPlot.AlignedData
+}
+
+/** Canvases do not know `light-dark()`; the browser does, so it is asked. */
+function resolve(element: HTMLElement, value: string): string {
+  const probe = document.createElement('span')
+  probe.style.color = value
+  element.append(probe)
+  const colour = getComputedStyle(probe).color
+  probe.remove()
+  return colour
+}

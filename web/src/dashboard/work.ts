@@ -1,0 +1,51 @@
+/** What the tasks themselves tell of how work goes. */
+import type { Task } from '../task/types'
+
+const DAY_MS = 86_400_000
+
+export interface Work {
+  merged: number
+  /** Merges on each of the last days, oldest first. */
+  perDay: { day: string; merges: number }[]
+  /** What a merged pull cost, on average. */
+  costPerMerge: number | undefined
+  spent: number
+  /** From its start to its end, the middle one of those merged. */
+  medianSeconds: number | undefined
+  queued: number
+}
+
+export function work(tasks: readonly Task[], now: number, days = 14): Work {
+  const merged = tasks.filter((task) => task.phase === 'merged')
+  const counts = new Map<string, number>()
+  for (let back = days - 1; back >= 0; back -= 1) counts.set(localDay(now - back * DAY_MS), 0)
+  for (const task of merged) {
+    const day = localDay(Date.parse(task.ended_at ?? task.updated_at))
+    const before = counts.get(day)
+    if (before !== undefined) counts.set(day, before + 1)
+  }
+  const spent = tasks.reduce((sum, task) => sum + (task.cost_usd ?? 0), 0)
+  const spentOnMerged = merged.reduce((sum, task) => sum + (task.cost_usd ?? 0), 0)
+  const durations = merged
+    .flatMap((task) =>
+      task.started_at && task.ended_at
+        ? [(Date.parse(task.ended_at) - Date.parse(task.started_at)) / 1000]
+        : [],
+    )
+    .sort((a, b) => a - b)
+  return {
+    merged: merged.length,
+    perDay: [...counts].map(([day, merges]) => ({ day, merges })),
+    costPerMerge: merged.length > 0 ? spentOnMerged / merged.length : undefined,
+    spent,
+    medianSeconds: durations[Math.floor((durations.length - 1) / 2)],
+    queued: tasks.filter((task) => task.phase === 'queued').length,
+  }
+}
+
+/** A day as the reader's own calendar has it. */
+function localDay(at: number): string {
+  const date = new Date(at)
+  const two = (value: number) => String(value).padStart(2, '0')
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
+}

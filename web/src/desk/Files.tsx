@@ -1,0 +1,226 @@
+/** The files at the desk: look, read, change, bring, take away. */
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { ArrowUp, Download, File, Folder, Trash2, Upload } from 'lucide-react'
+import { type DragEvent, useRef, useState } from 'react'
+import { say } from '../api/problem'
+import type { FileEntry } from '../api/types'
+import { Button, IconButton } from '../ui/Button'
+import { Confirm } from '../ui/Confirm'
+import { cx } from '../ui/cx'
+import { bytes } from '../ui/money'
+import { Empty, Skeleton, Trouble } from '../ui/Small'
+import { toast } from '../ui/Toast'
+import { downloadAddress, join, listFolder, MOST_SHOWN, parent, readText, remove, write } from './files'
+
+export function Files({ sandboxId, home = '/' }: { sandboxId: string; home?: string | undefined }) {
+  const cache = useQueryClient()
+  const [folder, setFolder] = useState(home)
+  const [open, setOpen] = useState<FileEntry>()
+  const [isOver, setOver] = useState(false)
+  const picker = useRef<HTMLInputElement>(null)
+  const key = ['files', sandboxId, folder] as const
+  const list = useQuery({ queryKey: key, queryFn: () => listFolder(sandboxId, folder), staleTime: 3_000 })
+  const refresh = () => void cache.invalidateQueries({ queryKey: ['files', sandboxId] })
+
+  const upload = useMutation({
+    mutationFn: async (files: File[]) => {
+      for (const file of files) await write(sandboxId, join(folder, file.name), file)
+      return files.length
+    },
+    onSuccess: (count) => toast(count === 1 ? 'The file is there' : `${count} files are there`),
+    onError: (error) => toast('Not everything was uploaded', say(error), 'bad'),
+    onSettled: refresh,
+  })
+  const drop = (event: DragEvent) => {
+    event.preventDefault()
+    setOver(false)
+    const files = [...event.dataTransfer.files]
+    if (files.length > 0) upload.mutate(files)
+  }
+
+  return (
+    <section
+      aria-label="Files"
+      onDragOver={(event) => {
+        event.preventDefault()
+        setOver(true)
+      }}
+      onDragLeave={() => setOver(false)}
+      onDrop={drop}
+      className={cx('flex min-h-0 flex-1 flex-col', isOver && 'bg-lamp-wash')}
+    >
+      <header className="flex h-11 shrink-0 items-center gap-1 border-b border-line px-2">
+        <IconButton
+          label="The folder above"
+          disabled={folder === '/'}
+          onClick={() => setFolder(parent(folder))}
+        >
+          <ArrowUp />
+        </IconButton>
+        <p className="min-w-0 flex-1 truncate font-mono text-small" title={folder}>
+          {folder}
+        </p>
+        <input
+          ref={picker}
+          type="file"
+          multiple
+          hidden
+          aria-label="Files to upload"
+          onChange={(event) => {
+            const files = [...(event.target.files ?? [])]
+            event.target.value = ''
+            if (files.length > 0) upload.mutate(files)
+          }}
+        />
+        <Button
+          tone="quiet"
+          icon={<Upload />}
+          isBusy={upload.isPending}
+          onClick={() => picker.current?.click()}
+        >
+          Upload
+        </Button>
+      </header>
+      <div className="grid min-h-0 flex-1 grid-rows-[minmax(8rem,2fr)_3fr] sm:grid-cols-[minmax(12rem,1fr)_2fr] sm:grid-rows-1">
+        <div className="min-h-0 overflow-y-auto border-line max-sm:border-b sm:border-r">
+          {list.isPending && <Skeleton className="m-3 h-24" />}
+          {list.isError && (
+            <div className="p-3">
+              <Trouble title="The folder could not be read" detail={say(list.error)} />
+            </div>
+          )}
+          <ul aria-label={`Content of ${folder}`} className="py-1">
+            {list.data?.map((entry) => (
+              <li key={entry.path}>
+                <button
+                  type="button"
+                  aria-current={open?.path === entry.path || undefined}
+                  onClick={() => (entry.kind === 'directory' ? setFolder(entry.path) : setOpen(entry))}
+                  className="flex w-full items-center gap-2 px-3 py-1 text-left hover:bg-well aria-[current=true]:bg-well"
+                >
+                  {entry.kind === 'directory' ? (
+                    <Folder aria-label="Folder" className="size-4 shrink-0 text-brass" />
+                  ) : (
+                    <File aria-hidden className="size-4 shrink-0 text-faint" />
+                  )}
+                  <span className="min-w-0 flex-1 truncate font-mono text-small">{entry.name}</span>
+                  {entry.kind !== 'directory' && (
+                    <span className="text-tiny text-faint">{bytes(entry.size)}</span>
+                  )}
+                </button>
+              </li>
+            ))}
+          </ul>
+          {list.data?.length === 0 && <p className="px-3 py-4 text-small text-faint">Nothing is in it.</p>}
+        </div>
+        {open ? (
+          <OpenFile
+            key={open.path}
+            sandboxId={sandboxId}
+            entry={open}
+            onGone={() => {
+              setOpen(undefined)
+              refresh()
+            }}
+          />
+        ) : (
+          <Empty title="Files">
+            <p>Choose one to read and change it. Drop files here to bring them to this desk.</p>
+          </Empty>
+        )}
+      </div>
+    </section>
+  )
+}
+
+function OpenFile({ sandboxId, entry, onGone }: { sandboxId: string; entry: FileEntry; onGone(): void }) {
+  const cache = useQueryClient()
+  const isLarge = entry.size > MOST_SHOWN
+  const key = ['file', sandboxId, entry.path] as const
+  const file = useQuery({
+    queryKey: key,
+    queryFn: async () => ({ text: await readText(sandboxId, entry.path) }),
+    enabled: !isLarge,
+    staleTime: 0,
+    gcTime: 0,
+  })
+  const [edit, setEdit] = useState<string>()
+  const save = useMutation({
+    mutationFn: (text: string) => write(sandboxId, entry.path, new Blob([text])),
+    onSuccess: (_, text) => {
+      cache.setQueryData(key, { text })
+      setEdit(undefined)
+    },
+    onError: (error) => toast('The file was not written', say(error), 'bad'),
+  })
+  const drop = useMutation({
+    mutationFn: () => remove(sandboxId, entry.path),
+    onSuccess: onGone,
+    onError: (error) => toast('The file was not removed', say(error), 'bad'),
+  })
+  const text = file.data?.text
+  const isChanged = edit !== undefined && edit !== text
+  return (
+    <div className="flex min-h-0 min-w-0 flex-col">
+      <header className="flex h-10 shrink-0 items-center gap-1 border-b border-line px-3">
+        <span className="min-w-0 flex-1 truncate font-mono text-small">
+          {entry.name}
+          {isChanged && <span className="text-brass"> · changed</span>}
+        </span>
+        {isChanged && (
+          <Button tone="primary" className="h-7" isBusy={save.isPending} onClick={() => save.mutate(edit)}>
+            Save
+          </Button>
+        )}
+        <a
+          href={downloadAddress(sandboxId, entry.path)}
+          download={entry.name}
+          aria-label={`Download ${entry.name}`}
+          title="Download"
+          className="inline-grid size-8 place-items-center rounded-lg text-faint hover:bg-well hover:text-ink"
+        >
+          <Download aria-hidden className="size-4" />
+        </a>
+        <Confirm
+          title={`Remove ${entry.name}?`}
+          detail="It is gone from this desk at once."
+          act="Remove"
+          onConfirm={() => drop.mutate()}
+        >
+          <IconButton label={`Remove ${entry.name}`}>
+            <Trash2 />
+          </IconButton>
+        </Confirm>
+      </header>
+      {isLarge ? (
+        <Empty title="A large file">
+          <p>{bytes(entry.size)}: download it to read it.</p>
+        </Empty>
+      ) : file.isPending ? (
+        <Skeleton className="m-3 h-24" />
+      ) : file.isError ? (
+        <div className="p-3">
+          <Trouble title="The file could not be read" detail={say(file.error)} />
+        </div>
+      ) : text === undefined ? (
+        <Empty title="No text">
+          <p>Download it to see what it is.</p>
+        </Empty>
+      ) : (
+        <textarea
+          aria-label={`Content of ${entry.name}`}
+          spellCheck={false}
+          value={edit ?? text}
+          onChange={(event) => setEdit(event.target.value)}
+          onKeyDown={(event) => {
+            if (event.key === 's' && (event.ctrlKey || event.metaKey)) {
+              event.preventDefault()
+              if (isChanged) save.mutate(edit)
+            }
+          }}
+          className="min-h-0 flex-1 resize-none bg-card p-3 font-mono text-small leading-5 -outline-offset-2"
+        />
+      )}
+    </div>
+  )
+}

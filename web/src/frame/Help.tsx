@@ -1,0 +1,75 @@
+import { Dialog, DialogBody } from '../ui/Dialog'
+import { Kbd } from '../ui/Small'
+import { PLACES } from './places'
+
+const KEYS: readonly [string, readonly [string[], string][]][] = [
+  [
+    'Everywhere',
+    [
+      [['Ctrl', 'K'], 'Find anything, do anything'],
+      [['c'], 'New task'],
+      [['?'], 'This page'],
+      [['Esc'], 'Clear, close, leave'],
+    ],
+  ],
+  [
+    'Board and lists',
+    [
+      [['n'], 'New task, or new sandbox among the sandboxes'],
+      [['/'], 'Filter'],
+      [['↑', '↓', '←', '→'], 'Move between cards'],
+      [['Enter'], 'Open'],
+      [['.'], 'What can be done with this card'],
+      [['s'], 'Start, or try again'],
+      [['x'], 'Select the card'],
+      [['Ctrl', 'Enter'], 'Send, in a dialog or the composer'],
+    ],
+  ],
+  [
+    'A task',
+    [
+      [['1', '–', '7'], 'Diff, terminal, files, preview, network, logs, details'],
+      [['r'], 'Write to the agent'],
+    ],
+  ],
+]
+
+export function Help({ isOpen, onClose }: { isOpen: boolean; onClose(): void }) {
+  return (
+    <Dialog isOpen={isOpen} onClose={onClose} title="By keyboard">
+      <DialogBody>
+        {KEYS.map(([where, keys]) => (
+          <section key={where} className="mb-4">
+            <h3 className="text-small text-faint">{where}</h3>
+            <dl className="divide-y divide-line">
+              {keys.map(([strokes, meaning]) => (
+                <div key={meaning} className="flex items-center justify-between gap-4 py-1.5">
+                  <dt>{meaning}</dt>
+                  <dd className="flex shrink-0 gap-1">
+                    {strokes.map((stroke) => (
+                      <Kbd key={stroke}>{stroke}</Kbd>
+                    ))}
+                  </dd>
+                </div>
+              ))}
+            </dl>
+          </section>
+        ))}
+        <section>
+          <h3 className="text-small text-faint">Go to</h3>
+          <dl className="grid grid-cols-2 gap-x-8">
+            {PLACES.map((place) => (
+              <div key={place.to} className="flex items-center justify-between border-b border-line py-1.5">
+                <dt>{place.label}</dt>
+                <dd className="flex gap-1">
+                  <Kbd>g</Kbd>
+                  <Kbd>{place.key}</Kbd>
+                </dd>
+              </div>
+            ))}
+          </dl>
+        </section>
+      </DialogBody>
+    </Dialog>
+  )
+}

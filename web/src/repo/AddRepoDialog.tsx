@@ -1,0 +1,155 @@
+/** A repository from anywhere, without a terminal: an address, a path of the server, or a new one that lives here. */
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import { api, ask } from '../api/client'
+import { Refusal, say } from '../api/problem'
+import { keys } from '../api/queries'
+import type { NewRepo, RepoView } from '../api/types'
+import { Button } from '../ui/Button'
+import { Dialog, DialogBody, DialogFoot } from '../ui/Dialog'
+import { Field, Input } from '../ui/Field'
+import { Segments } from '../ui/Segments'
+import { Trouble } from '../ui/Small'
+
+export function AddRepoDialog({
+  isOpen,
+  onClose,
+  onAdded,
+}: {
+  isOpen: boolean
+  onClose(): void
+  onAdded?(repo: RepoView): void
+}) {
+  return (
+    <Dialog
+      isOpen={isOpen}
+      onClose={onClose}
+      title="Add a repository"
+      lead="Carrel keeps a mirror of it. Your own checkout is never touched."
+    >
+      <AddRepoForm
+        onDone={(repo) => {
+          onAdded?.(repo)
+          onClose()
+        }}
+      />
+    </Dialog>
+  )
+}
+
+type Kind = 'from' | 'new'
+
+export function useAddRepo(onDone: (repo: RepoView) => void) {
+  const cache = useQueryClient()
+  return useMutation({
+    mutationFn: (body: NewRepo) => ask(api.POST('/api/v1/repos', { body })),
+    onSuccess: (repo) => {
+      cache.setQueryData<RepoView[]>(keys.repos, (list) =>
+        list && !list.some((it) => it.name === repo.name) ? [repo, ...list] : list,
+      )
+      onDone(repo)
+    },
+  })
+}
+
+function AddRepoForm({ onDone }: { onDone(repo: RepoView): void }) {
+  const [kind, setKind] = useState<Kind>('from')
+  const [source, setSource] = useState('')
+  const [name, setName] = useState('')
+  const [check, setCheck] = useState('')
+  const [errors, setErrors] = useState<Readonly<Record<string, string>>>({})
+  const add = useAddRepo(onDone)
+
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    const wrong: Record<string, string> = {}
+    if (kind === 'from' && !source.trim()) wrong.source = 'Write an address, a path, or github:owner/name.'
+    if (kind === 'new' && !name.trim()) wrong.name = 'Give it a name.'
+    setErrors(wrong)
+    if (Object.keys(wrong).length > 0) return
+    add.mutate(
+      {
+        ...(kind === 'from' ? { source: source.trim() } : { new: true }),
+        ...(name.trim() ? { name: name.trim() } : {}),
+        ...(check.trim() ? { check_command: check.trim() } : {}),
+      },
+      { onError: (error) => error instanceof Refusal && setErrors(error.fields) },
+    )
+  }
+
+  return (
+    <form noValidate onSubmit={submit} className="contents">
+      <DialogBody>
+        <div className="mb-4 w-fit">
+          <Segments<Kind>
+            label="Where from"
+            value={kind}
+            options={[
+              { value: 'from', label: 'From somewhere' },
+              { value: 'new', label: 'New, hosted here' },
+            ]}
+            onChange={setKind}
+          />
+        </div>
+        <div className="space-y-4">
+          {kind === 'from' && (
+            <Field
+              label="Address or path"
+              error={errors.source}
+              hint="https://…, ssh://…, github:owner/name, or a folder on the machine Carrel runs on."
+            >
+              {(wiring) => (
+                <Input
+                  {...wiring}
+                  autoFocus
+                  placeholder="https://github.com/acme/api"
+                  value={source}
+                  onChange={(event) => setSource(event.target.value)}
+                />
+              )}
+            </Field>
+          )}
+          <Field
+            label="Name"
+            error={errors.name}
+            hint={kind === 'from' ? 'From the address when left empty.' : undefined}
+          >
+            {(wiring) => (
+              <Input
+                {...wiring}
+                placeholder="api"
+                value={name}
+                onChange={(event) => setName(event.target.value)}
+              />
+            )}
+          </Field>
+          <Field
+            label="Check"
+            error={errors.check_command}
+            hint="Run on the merged result before the base moves. Empty: nothing is run."
+          >
+            {(wiring) => (
+              <Input
+                {...wiring}
+                placeholder="make test"
+                value={check}
+                onChange={(event) => setCheck(event.target.value)}
+                className="font-mono text-small"
+              />
+            )}
+          </Field>
+        </div>
+        {add.isError && Object.keys(errors).length === 0 && (
+          <div className="mt-4">
+            <Trouble title="The repository was not added" detail={say(add.error)} />
+          </div>
+        )}
+      </DialogBody>
+      <DialogFoot>
+        <Button tone="primary" type="submit" isBusy={add.isPending}>
+          {add.isPending ? 'Adding…' : 'Add repository'}
+        </Button>
+      </DialogFoot>
+    </form>
+  )
+}

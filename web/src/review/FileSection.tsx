@@ -1,0 +1,121 @@
+/** One file of a diff: folded or open, read or not, with comments on its lines. */
+import { ChevronRight, MessageSquarePlus } from 'lucide-react'
+import { lazy, Suspense, useEffect, useRef, useState } from 'react'
+import { Button } from '../ui/Button'
+import { cx } from '../ui/cx'
+import { Chip, Skeleton } from '../ui/Small'
+import type { ReadFile } from './patch'
+import { type Comment, isFolded, MANY_LINES } from './review'
+
+const Hunks = lazy(() => import('./Hunks'))
+
+interface FileSectionProps {
+  file: ReadFile
+  isSplit: boolean
+  isRead: boolean
+  head: string | undefined
+  comments: readonly Comment[]
+  onRead(isRead: boolean): void
+  onComments(act: (now: readonly Comment[]) => readonly Comment[]): void
+}
+
+export function FileSection({ file, isSplit, isRead, head, comments, onRead, onComments }: FileSectionProps) {
+  const own = comments.filter((it) => it.path === file.path)
+  const [isOpen, setOpen] = useState(
+    () => own.length > 0 || (!isFolded(file.path) && file.lines <= MANY_LINES && !isRead),
+  )
+  const [isSeen, setSeen] = useState(false)
+  const [isAsking, setAsking] = useState(false)
+  const home = useRef<HTMLElement>(null)
+
+  // Hunks are made when the file comes near: a thousand files cost a thousand headings.
+  useEffect(() => {
+    if (isSeen || !isOpen || !home.current) return
+    const watch = new IntersectionObserver(([it]) => it?.isIntersecting && setSeen(true), {
+      rootMargin: '800px',
+    })
+    watch.observe(home.current)
+    return () => watch.disconnect()
+  }, [isSeen, isOpen])
+
+  return (
+    <section
+      ref={home}
+      data-file={file.path}
+      aria-label={file.path}
+      className="overflow-hidden rounded-xl border border-line bg-card"
+    >
+      <header className="flex min-h-10 items-center gap-2 px-2 py-1">
+        <button
+          type="button"
+          aria-expanded={isOpen}
+          onClick={() => setOpen(!isOpen)}
+          className="flex min-w-0 flex-1 items-center gap-1.5 rounded-md text-left"
+        >
+          <ChevronRight
+            aria-hidden
+            className={cx('size-4 shrink-0 text-faint transition-transform', isOpen && 'rotate-90')}
+          />
+          <span className="min-w-0 truncate font-mono text-small" title={file.path}>
+            {file.before && <span className="text-faint">{file.before} → </span>}
+            {file.path}
+          </span>
+          {file.kind !== 'changed' && (
+            <Chip tone={file.kind === 'removed' ? 'bad' : 'lamp'}>{file.kind}</Chip>
+          )}
+          {isFolded(file.path) && <Chip>generated</Chip>}
+        </button>
+        <span className="shrink-0 font-mono text-tiny">
+          <span className="text-lamp">+{file.added}</span>{' '}
+          <span className="text-oxblood">−{file.removed}</span>
+        </span>
+        <Button
+          tone="quiet"
+          className="h-7 px-2 text-small"
+          aria-label={`Comment on ${file.path}`}
+          title="Comment on a line"
+          onClick={() => {
+            setOpen(true)
+            setSeen(true)
+            setAsking(true)
+          }}
+        >
+          <MessageSquarePlus aria-hidden className="size-4" />
+        </Button>
+        <label className="flex items-center gap-1.5 pr-1 text-small text-soft">
+          <input
+            type="checkbox"
+            checked={isRead}
+            onChange={(event) => {
+              onRead(event.target.checked)
+              setOpen(!event.target.checked)
+            }}
+            className="accent-(--lamp)"
+          />
+          Read
+        </label>
+      </header>
+      {isOpen && (
+        <div className="border-t border-line">
+          {file.isBinary ? (
+            <p className="px-4 py-3 text-small text-soft">A binary file.</p>
+          ) : isSeen ? (
+            <Suspense fallback={<Skeleton className="m-3 h-20" />}>
+              <Hunks
+                file={file}
+                isSplit={isSplit}
+                head={head}
+                comments={own}
+                isAsking={isAsking}
+                onAsked={() => setAsking(false)}
+                onComments={onComments}
+              />
+            </Suspense>
+          ) : (
+            <div style={{ height: Math.min(file.lines, MANY_LINES) * 20 + 40 }} />
+          )}
+        </div>
+      )}
+    </section>
+  )
+}

@@ -1,0 +1,272 @@
+/** The lines of one file, coloured, with comments between them. Loaded when the first file is looked at. */
+import { type DiffLineAnnotation, type FileDiffMetadata, processFile } from '@pierre/diffs'
+import { FileDiff } from '@pierre/diffs/react'
+import { Plus } from 'lucide-react'
+import { useMemo, useState } from 'react'
+import { Button } from '../ui/Button'
+import { inputLook } from '../ui/Field'
+import { Chip } from '../ui/Small'
+import { useIsDark } from '../ui/theme'
+import type { ReadFile } from './patch'
+import { type Comment, type CommentState, type Side, stateOf } from './review'
+
+interface HunksProps {
+  file: ReadFile
+  isSplit: boolean
+  head: string | undefined
+  comments: readonly Comment[]
+  isAsking: boolean
+  onAsked(): void
+  onComments(act: (now: readonly Comment[]) => readonly Comment[]): void
+}
+
+interface Place {
+  side: Side
+  line: number
+}
+
+type Note = { comment: Comment; state: CommentState } | { place: Place }
+
+const THEME = { light: 'pierre-light', dark: 'pierre-dark' } as const
+
+export default function Hunks({ file, isSplit, head, comments, isAsking, onAsked, onComments }: HunksProps) {
+  const isDark = useIsDark()
+  const parsed = useMemo(() => processFile(file.text, { cacheKey: file.sum, isGitDiff: true }), [file])
+  const [place, setPlace] = useState<Place>()
+  const options = useMemo(
+    () => ({
+      theme: THEME,
+      themeType: isDark ? ('dark' as const) : ('light' as const),
+      diffStyle: isSplit ? ('split' as const) : ('unified' as const),
+      overflow: 'scroll' as const,
+      disableFileHeader: true,
+      hunkSeparators: 'line-info-basic' as const,
+      lineDiffType: 'word-alt' as const,
+      // Web assembly would need a wider content policy than ours.
+      preferredHighlighter: 'shiki-js' as const,
+      enableGutterUtility: true,
+      unsafeCSS: CSS,
+    }),
+    [isDark, isSplit],
+  )
+  if (!parsed || parsed.hunks.length === 0)
+    return <p className="px-4 py-3 text-small text-soft">Nothing but its name or mode changed.</p>
+
+  const notes: DiffLineAnnotation<Note>[] = comments.map((comment) => ({
+    side: comment.side,
+    lineNumber: comment.line,
+    metadata: { comment, state: stateOf(comment, lineAt(parsed, comment), head) },
+  }))
+  // A comment whose line left the diff is shown above it, not lost.
+  const [placed, strays] = split(
+    notes,
+    (it) => lineAt(parsed, { side: it.side, line: it.lineNumber }) !== undefined,
+  )
+  if (place) placed.push({ side: place.side, lineNumber: place.line, metadata: { place } })
+
+  const add = (at: Place, text: string) => {
+    const code = lineAt(parsed, at) ?? ''
+    const id = `${Date.now().toString(36)}-${Math.round(performance.now() * 1000).toString(36)}`
+    onComments((now) => [...now, { id, path: file.path, side: at.side, line: at.line, code, text }])
+    setPlace(undefined)
+  }
+  const render = (note: Note) =>
+    'place' in note ? (
+      <CommentForm
+        place={note.place}
+        onAdd={(text) => add(note.place, text)}
+        onCancel={() => setPlace(undefined)}
+      />
+    ) : (
+      <CommentCard
+        note={note}
+        onRemove={() => onComments((now) => now.filter((it) => it.id !== note.comment.id))}
+      />
+    )
+
+  return (
+    <>
+      {isAsking && (
+        <AskLine
+          parsed={parsed}
+          onPick={(at) => {
+            setPlace(at)
+            onAsked()
+          }}
+          onCancel={onAsked}
+        />
+      )}
+      {strays.map((it) => (
+        <div key={'comment' in it.metadata ? it.metadata.comment.id : 'place'}>{render(it.metadata)}</div>
+      ))}
+      <FileDiff<Note>
+        fileDiff={parsed}
+        options={options}
+        lineAnnotations={placed}
+        renderAnnotation={(annotation) => render(annotation.metadata)}
+        renderGutterUtility={(getHoveredLine) => (
+          <button
+            type="button"
+            aria-label="Comment on this line"
+            className="grid size-5 place-items-center rounded bg-lamp text-on-lamp shadow-card"
+            onClick={() => {
+              const hovered = getHoveredLine()
+              if (hovered) setPlace({ side: hovered.side, line: hovered.lineNumber })
+            }}
+          >
+            <Plus aria-hidden className="size-3.5" />
+          </button>
+        )}
+      />
+    </>
+  )
+}
+
+const CSS = `:host {
+  --diffs-font-family: "Source Code Pro", ui-monospace, monospace;
+  --diffs-font-size: 12.5px;
+  --diffs-line-height: 20px;
+  --diffs-light-bg: var(--card);
+  --diffs-dark-bg: var(--card);
+  --diffs-bg-context-override: var(--card);
+  --diffs-bg-context-gutter-override: var(--card);
+  --diffs-bg-separator-override: var(--paper);
+  --diffs-bg-buffer-override: var(--paper);
+}`
+
+/** The text of a line of the diff; nothing when the diff does not show it. */
+function lineAt(parsed: FileDiffMetadata, { side, line }: Place): string | undefined {
+  for (const hunk of parsed.hunks) {
+    const [start, amount, index] =
+      side === 'additions'
+        ? [hunk.additionStart, hunk.additionCount, hunk.additionLineIndex]
+        : [hunk.deletionStart, hunk.deletionCount, hunk.deletionLineIndex]
+    if (line >= start && line < start + amount) {
+      const lines = side === 'additions' ? parsed.additionLines : parsed.deletionLines
+      return lines[index + line - start]
+    }
+  }
+  return undefined
+}
+
+function split<T>(list: readonly T[], isFirst: (item: T) => boolean): [T[], T[]] {
+  return [list.filter(isFirst), list.filter((it) => !isFirst(it))]
+}
+
+function CommentForm({
+  place,
+  onAdd,
+  onCancel,
+}: {
+  place: Place
+  onAdd(text: string): void
+  onCancel(): void
+}) {
+  const [text, setText] = useState('')
+  return (
+    <form
+      className="my-1 max-w-2xl space-y-2 p-3 font-sans whitespace-normal"
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (text.trim()) onAdd(text.trim())
+      }}
+    >
+      <textarea
+        // biome-ignore lint/a11y/noAutofocus: the form was opened to write here
+        autoFocus
+        rows={3}
+        aria-label={`Comment on line ${place.line}`}
+        placeholder="What should be different here?"
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+        onKeyDown={(event) => {
+          event.stopPropagation()
+          if (event.key === 'Escape') onCancel()
+          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && text.trim()) onAdd(text.trim())
+        }}
+        className={`${inputLook} h-auto py-2 font-sans`}
+      />
+      <div className="flex gap-2">
+        <Button type="submit" tone="primary" className="h-8" disabled={!text.trim()}>
+          Add to the review
+        </Button>
+        <Button tone="quiet" className="h-8" onClick={onCancel}>
+          Cancel
+        </Button>
+      </div>
+    </form>
+  )
+}
+
+const STATES: Record<CommentState, { word: string; tone: 'brass' | 'plain' | 'lamp' }> = {
+  draft: { word: 'not sent yet', tone: 'brass' },
+  sent: { word: 'sent', tone: 'plain' },
+  addressed: { word: 'addressed', tone: 'lamp' },
+}
+
+function CommentCard({
+  note,
+  onRemove,
+}: {
+  note: { comment: Comment; state: CommentState }
+  onRemove(): void
+}) {
+  const { comment, state } = note
+  return (
+    <div
+      data-comment={state}
+      className="m-2 max-w-2xl rounded-xl border border-line bg-paper px-3 py-2 font-sans whitespace-normal text-ink shadow-card"
+    >
+      <p className="flex items-center gap-2 text-small text-faint">
+        line {comment.line} <Chip tone={STATES[state].tone}>{STATES[state].word}</Chip>
+        <button type="button" onClick={onRemove} className="ml-auto hover:text-oxblood">
+          Remove
+        </button>
+      </p>
+      <p className="mt-1 whitespace-pre-wrap wrap-anywhere">{comment.text}</p>
+    </div>
+  )
+}
+
+/** A line by its number, for hands without a pointer. */
+function AskLine({
+  parsed,
+  onPick,
+  onCancel,
+}: {
+  parsed: FileDiffMetadata
+  onPick(place: Place): void
+  onCancel(): void
+}) {
+  const [text, setText] = useState(String(parsed.hunks[0]?.additionStart ?? 1))
+  const line = Number(text)
+  const isThere = lineAt(parsed, { side: 'additions', line }) !== undefined
+  return (
+    <form
+      className="flex flex-wrap items-center gap-2 border-b border-line bg-paper px-3 py-2 text-small"
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (isThere) onPick({ side: 'additions', line })
+      }}
+    >
+      <label className="flex items-center gap-2">
+        Comment on line
+        <input
+          // biome-ignore lint/a11y/noAutofocus: the form was opened to write here
+          autoFocus
+          inputMode="numeric"
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+          className={`${inputLook} h-8 w-20`}
+        />
+      </label>
+      <Button type="submit" className="h-8" disabled={!isThere}>
+        Write
+      </Button>
+      <Button tone="quiet" className="h-8" onClick={onCancel}>
+        Cancel
+      </Button>
+      {!isThere && <span className="text-faint">That line is not in this diff.</span>}
+    </form>
+  )
+}

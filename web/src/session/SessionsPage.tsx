@@ -1,0 +1,181 @@
+/** Conversations with agents that are not about one change: ask, look, try. */
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { MessagesSquare, Plus } from 'lucide-react'
+import { type FormEvent, useState } from 'react'
+import { AgentMark } from '../agent/AgentMark'
+import { agents } from '../agent/queries'
+import { callJson } from '../api/call'
+import { attemptKey } from '../api/client'
+import { Refusal, say } from '../api/problem'
+import { repos } from '../api/queries'
+import { EmptyDesk } from '../sandbox/Desk'
+import type { Session } from '../task/types'
+import { Button } from '../ui/Button'
+import { Dialog, DialogBody, DialogFoot } from '../ui/Dialog'
+import { Field, Input, Select } from '../ui/Field'
+import { Ago } from '../ui/Moments'
+import { Chip, Empty, PageHead, Skeleton, Trouble } from '../ui/Small'
+import { useShortcuts } from '../ui/shortcuts'
+import { putSession } from './fold'
+import { sessions } from './queries'
+
+const route = getRouteApi('/frame/sessions')
+const TONES = { open: 'lamp', idle: 'plain', closed: 'plain' } as const
+
+export function SessionsPage() {
+  const list = useQuery(sessions)
+  const [isOpening, setOpening] = useState(false)
+  useShortcuts({
+    n: (event) => {
+      event.preventDefault()
+      setOpening(true)
+    },
+  })
+  // A task's conversation is on the task's page.
+  const own = list.data?.filter((it) => it.task_id == null)
+  return (
+    <>
+      <title>Sessions · Carrel</title>
+      <PageHead
+        title="Sessions"
+        lead="Conversations with an agent at a desk. They sleep when nobody talks, and wake where they were."
+      >
+        <Button tone="primary" icon={<Plus />} onClick={() => setOpening(true)}>
+          New session
+        </Button>
+      </PageHead>
+      {list.isPending && <Skeleton className="h-32 rounded-2xl" />}
+      {list.isError && !list.data && (
+        <Trouble title="The sessions could not be listed" detail={say(list.error)} />
+      )}
+      {own?.length === 0 && (
+        <Empty title="Nobody is talking" art={<EmptyDesk />}>
+          <p>
+            A session is a desk with an agent at it, for questions and experiments. Changes you want merged
+            are tasks.
+          </p>
+        </Empty>
+      )}
+      {own && own.length > 0 && (
+        <ul
+          aria-label="Sessions"
+          className="divide-y divide-line rounded-2xl border border-line bg-card shadow-card"
+        >
+          {own.map((session) => (
+            <li key={session.id} className="relative flex items-center gap-3 px-4 py-3 hover:bg-paper">
+              <AgentMark name={session.agent} isLarge />
+              <div className="min-w-0 flex-1">
+                <Link
+                  to="/sessions/$id"
+                  params={{ id: session.id }}
+                  className="block truncate font-medium before:absolute before:inset-0"
+                >
+                  {session.title || 'Untitled'}
+                </Link>
+                <p className="truncate text-small text-faint">
+                  {[session.agent, session.repo].filter(Boolean).join(' · ')}
+                </p>
+              </div>
+              <Chip tone={TONES[session.phase]}>{session.phase}</Chip>
+              <span className="w-20 text-right text-small text-faint">
+                <Ago at={session.updated_at} />
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+      <Dialog
+        isOpen={isOpening}
+        onClose={() => setOpening(false)}
+        title="New session"
+        lead="A desk, and someone to talk to."
+      >
+        <SessionForm />
+      </Dialog>
+    </>
+  )
+}
+
+function SessionForm() {
+  const cache = useQueryClient()
+  const navigate = route.useNavigate()
+  const staff = useQuery(agents).data ?? []
+  const shelf = useQuery(repos).data ?? []
+  const [title, setTitle] = useState('')
+  const [agent, setAgent] = useState('')
+  const [repo, setRepo] = useState('')
+  const create = useMutation({
+    mutationFn: () =>
+      callJson<Session>('/api/v1/sessions', {
+        method: 'POST',
+        headers: { 'Idempotency-Key': attemptKey() },
+        body: {
+          ...(title.trim() ? { title: title.trim() } : {}),
+          ...(agent ? { agent } : {}),
+          ...(repo ? { repo } : {}),
+        },
+      }),
+    onSuccess: (session) => {
+      putSession(cache, session)
+      void navigate({ to: '/sessions/$id', params: { id: session.id } })
+    },
+  })
+  const fields = create.error instanceof Refusal ? create.error.fields : {}
+  return (
+    <form
+      noValidate
+      className="contents"
+      onSubmit={(event: FormEvent) => {
+        event.preventDefault()
+        create.mutate()
+      }}
+    >
+      <DialogBody>
+        <div className="grid gap-4 sm:grid-cols-2">
+          <Field label="About" error={fields.title} className="sm:col-span-2">
+            {(wiring) => (
+              <Input
+                {...wiring}
+                autoFocus
+                placeholder="How does the login work?"
+                value={title}
+                onChange={(event) => setTitle(event.target.value)}
+              />
+            )}
+          </Field>
+          <Field label="Agent" error={fields.agent}>
+            {(wiring) => (
+              <Select {...wiring} value={agent} onChange={(event) => setAgent(event.target.value)}>
+                <option value="">As the server has it</option>
+                {staff.map((it) => (
+                  <option key={it.name}>{it.name}</option>
+                ))}
+              </Select>
+            )}
+          </Field>
+          <Field label="Repository" error={fields.repo}>
+            {(wiring) => (
+              <Select {...wiring} value={repo} onChange={(event) => setRepo(event.target.value)}>
+                <option value="">None</option>
+                {shelf.map((it) => (
+                  <option key={it.name}>{it.name}</option>
+                ))}
+              </Select>
+            )}
+          </Field>
+        </div>
+        {create.isError && Object.keys(fields).length === 0 && (
+          <div className="mt-4">
+            <Trouble title="The session was not opened" detail={say(create.error)} />
+          </div>
+        )}
+      </DialogBody>
+      <DialogFoot>
+        <Button tone="primary" type="submit" icon={<MessagesSquare />} isBusy={create.isPending}>
+          Open session
+        </Button>
+      </DialogFoot>
+    </form>
+  )
+}

@@ -1,0 +1,61 @@
+/** What this browser wants: its look, and how it is told that a card needs somebody. */
+import { Bell } from 'lucide-react'
+import { useState } from 'react'
+import { ThemeSwitch } from '../frame/ThemeSwitch'
+import { ring } from '../notice/bell'
+import { useWishes } from '../notice/wishes'
+import { Button } from '../ui/Button'
+import { PageHead } from '../ui/Small'
+import { Switch } from '../ui/Switch'
+import { SettingsFrame } from './SettingsFrame'
+
+export function SettingsPage() {
+  const [wishes, change] = useWishes()
+  const [refused, setRefused] = useState(false)
+
+  const wantDesktop = async (isOn: boolean) => {
+    if (!isOn) return change({ desktop: false })
+    const answer = 'Notification' in window ? await Notification.requestPermission() : 'denied'
+    setRefused(answer !== 'granted')
+    change({ desktop: answer === 'granted' })
+  }
+
+  return (
+    <SettingsFrame>
+      <title>Settings · Carrel</title>
+      <PageHead title="Settings" lead="These are kept in this browser alone." />
+      <div className="grid gap-5 lg:grid-cols-2">
+        <section className="rounded-2xl border border-line bg-card px-5 py-4 shadow-card">
+          <h2 className="mb-3 text-lead">Look</h2>
+          <ThemeSwitch />
+          <p className="mt-3 text-small text-faint">Light, dark, or as the system has it.</p>
+        </section>
+        <section className="rounded-2xl border border-line bg-card px-5 py-4 shadow-card">
+          <h2 className="mb-1 text-lead">When a card needs you</h2>
+          <p className="mb-4 text-small text-faint">
+            Only then. The number in the title of the page is always there.
+          </p>
+          <div className="flex flex-col gap-3">
+            <div className="flex items-center justify-between">
+              <Switch isOn={wishes.sound} onChange={(sound) => change({ sound })}>
+                A small bell
+              </Switch>
+              <Button tone="quiet" icon={<Bell />} onClick={ring}>
+                Hear it
+              </Button>
+            </div>
+            <Switch isOn={wishes.desktop} onChange={(isOn) => void wantDesktop(isOn)}>
+              A notice on the desktop, while this page is in the background
+            </Switch>
+            {refused && (
+              <p role="alert" className="text-small text-oxblood">
+                The browser does not allow notices from this address. Allow them in its settings for this
+                page.
+              </p>
+            )}
+          </div>
+        </section>
+      </div>
+    </SettingsFrame>
+  )
+}

@@ -1,0 +1,138 @@
+/** Where one writes to an agent. What is said in the middle of a turn is read after it; files are put on its desk. */
+import { Paperclip, SendHorizontal, X } from 'lucide-react'
+import { type Ref, useRef, useState } from 'react'
+import { say } from '../api/problem'
+import { write } from '../desk/files'
+import { Button, IconButton } from '../ui/Button'
+import { cx } from '../ui/cx'
+import { toast } from '../ui/Toast'
+
+interface ComposerProps {
+  placeholder: string
+  isBusy: boolean
+  /** Where attachments are put; without a desk there are none. */
+  sandboxId: string | null | undefined
+  folder?: string
+  isRaised?: boolean
+  disabledBecause?: string | undefined
+  /** Answers whether it was taken. */
+  onSend(text: string): Promise<boolean>
+  ref?: Ref<HTMLTextAreaElement>
+}
+
+const ATTACHMENTS = '/tmp/attachments'
+
+export function Composer({
+  placeholder,
+  isBusy,
+  sandboxId,
+  folder = ATTACHMENTS,
+  isRaised,
+  disabledBecause,
+  onSend,
+  ref,
+}: ComposerProps) {
+  const [text, setText] = useState('')
+  const [files, setFiles] = useState<File[]>([])
+  const [isSending, setSending] = useState(false)
+  const picker = useRef<HTMLInputElement>(null)
+
+  const send = async () => {
+    const words = text.trim()
+    if ((!words && files.length === 0) || isSending || disabledBecause) return
+    setSending(true)
+    try {
+      const paths: string[] = []
+      if (sandboxId) {
+        for (const file of files) {
+          const path = `${folder}/${file.name}`
+          await write(sandboxId, path, file)
+          paths.push(path)
+        }
+      }
+      const attached = paths.length > 0 ? `\n\nAttached:\n${paths.map((path) => `- ${path}`).join('\n')}` : ''
+      if (await onSend(`${words}${attached}`.trim())) {
+        setText('')
+        setFiles([])
+      }
+    } catch (error) {
+      toast('The attachment could not be put on the desk', say(error), 'bad')
+    } finally {
+      setSending(false)
+    }
+  }
+
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        void send()
+      }}
+      className={cx('shrink-0 border-t bg-paper p-3', isRaised ? 'border-brass/60' : 'border-line')}
+    >
+      {files.length > 0 && (
+        <ul aria-label="Attachments" className="mb-2 flex flex-wrap gap-1.5">
+          {files.map((file) => (
+            <li key={file.name} className="flex items-center gap-1 rounded-md bg-well pl-2 text-small">
+              {file.name}
+              <IconButton
+                label={`Leave out ${file.name}`}
+                className="size-6"
+                onClick={() => setFiles(files.filter((it) => it !== file))}
+              >
+                <X />
+              </IconButton>
+            </li>
+          ))}
+        </ul>
+      )}
+      <div className="flex items-end gap-2 rounded-xl border border-line-strong/60 bg-card p-1.5 focus-within:border-lamp">
+        {sandboxId && (
+          <>
+            <input
+              ref={picker}
+              type="file"
+              multiple
+              hidden
+              aria-label="Files to attach"
+              onChange={(event) => {
+                setFiles([...files, ...(event.target.files ?? [])])
+                event.target.value = ''
+              }}
+            />
+            <IconButton label="Attach files" onClick={() => picker.current?.click()}>
+              <Paperclip />
+            </IconButton>
+          </>
+        )}
+        <textarea
+          ref={ref}
+          rows={1}
+          aria-label="Message to the agent"
+          placeholder={disabledBecause ?? placeholder}
+          disabled={Boolean(disabledBecause)}
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+          onKeyDown={(event) => {
+            if (event.key === 'Enter' && !event.shiftKey && !event.nativeEvent.isComposing) {
+              event.preventDefault()
+              void send()
+            }
+            if (event.key === 'Escape') event.currentTarget.blur()
+          }}
+          className="field-sizing-content max-h-48 min-h-8 min-w-0 flex-1 resize-none bg-transparent px-2 py-1.5 leading-5.5 outline-none disabled:opacity-60"
+        />
+        <Button
+          type="submit"
+          tone="primary"
+          className="h-8"
+          icon={<SendHorizontal />}
+          isBusy={isSending}
+          disabled={(!text.trim() && files.length === 0) || Boolean(disabledBecause)}
+        >
+          <span className="max-sm:sr-only">{isBusy ? 'After this turn' : 'Send'}</span>
+        </Button>
+      </div>
+    </form>
+  )
+}

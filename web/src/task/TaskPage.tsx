@@ -1,0 +1,194 @@
+/** The agent's work: the conversation on one side, what came of it on the other. */
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { useCallback, useRef, useState } from 'react'
+import { Refusal, say } from '../api/problem'
+import { useMoves } from '../board/moves'
+import { Composer } from '../talk/Composer'
+import { Timeline } from '../talk/Timeline'
+import { Button } from '../ui/Button'
+import { cx } from '../ui/cx'
+import { Empty, Skeleton, Trouble } from '../ui/Small'
+import { useShortcuts } from '../ui/shortcuts'
+import { isBusy, isOver } from './phases'
+import { Question } from './Question'
+import { task as taskQuery, timeline } from './queries'
+import { Tabs } from './Tabs'
+import { TopBar } from './TopBar'
+import { TABS, type Tab } from './tabs'
+import type { Task } from './types'
+import { useAct } from './verbs'
+
+const route = getRouteApi('/frame/tasks/$id')
+
+export default function TaskPage() {
+  const { id } = route.useParams()
+  const number = Number(id.replace(/^task-/, ''))
+  const { data, error, isPending, refetch } = useQuery({
+    ...taskQuery(number),
+    enabled: Number.isInteger(number),
+  })
+  const isNone =
+    !Number.isInteger(number) || (error instanceof Refusal && [400, 404, 422].includes(error.status))
+  if (isNone && !data) {
+    return (
+      <Empty title="No such task">
+        <title>No such task · Carrel</title>
+        <p>
+          There is no <span className="font-mono wrap-anywhere">{id}</span>, or it is not yours to see.
+        </p>
+        <div>
+          <Link to="/" className="text-lamp underline underline-offset-4">
+            Back to the board
+          </Link>
+        </div>
+      </Empty>
+    )
+  }
+  if (error && !data) {
+    return (
+      <div className="p-6">
+        <Trouble title="The task could not be read" detail={say(error)}>
+          <Button onClick={() => void refetch()}>Try again</Button>
+        </Trouble>
+      </div>
+    )
+  }
+  if (isPending || !data) return <Waiting />
+  return <Work key={data.id} task={data} />
+}
+
+function Work({ task }: { task: Task }) {
+  const search = route.useSearch()
+  const navigate = route.useNavigate()
+  const talk = useQuery(timeline(task.id))
+  const act = useAct()
+  const { attempt } = useMoves()
+  const composer = useRef<HTMLTextAreaElement>(null)
+  const [isTalking, setTalking] = useState(!search.tab)
+
+  const show = useCallback(
+    (tab: Tab, more: { since?: number } = {}) => {
+      setTalking(false)
+      void navigate({ search: { tab, ...more }, replace: true })
+    },
+    [navigate],
+  )
+  useShortcuts({
+    ...Object.fromEntries(TABS.map((tab, at) => [String(at + 1), () => show(tab)])),
+    r: (event) => {
+      event.preventDefault()
+      setTalking(true)
+      composer.current?.focus()
+    },
+    Escape: () => void navigate({ to: '/', search: {} }),
+  })
+  const answer = () => {
+    setTalking(true)
+    requestAnimationFrame(() => composer.current?.focus())
+  }
+  const since = useCallback((seq: number) => show('diff', { since: seq }), [show])
+  const fork = useCallback((seq: number) => void act(task, 'fork', { from: seq }), [act, task])
+  const send = (text: string) => act(task, 'message', { text })
+
+  return (
+    <>
+      <title>{`${task.title} · task-${task.id} · Carrel`}</title>
+      <TopBar task={task} onAnswer={answer} onVerb={(verb) => void attempt(task, verb)} />
+      <div className="flex gap-1 px-3 pb-2 md:hidden">
+        {[true, false].map((talks) => (
+          <button
+            key={String(talks)}
+            type="button"
+            aria-pressed={isTalking === talks}
+            onClick={() => setTalking(talks)}
+            className={cx(
+              'h-8 flex-1 rounded-lg text-small',
+              isTalking === talks ? 'bg-card font-medium shadow-card' : 'bg-well text-soft',
+            )}
+          >
+            {talks ? 'Conversation' : 'Work'}
+          </button>
+        ))}
+      </div>
+      <div className="grid min-h-0 flex-1 border-t border-line max-md:h-[calc(100dvh-14rem)] max-md:flex-none md:grid-cols-[minmax(20rem,5fr)_minmax(0,7fr)]">
+        <section
+          aria-label="Conversation"
+          className={cx(
+            'flex min-h-0 min-w-0 flex-col border-line md:border-r',
+            !isTalking && 'max-md:hidden',
+          )}
+        >
+          {talk.isPending ? (
+            <div className="flex-1 space-y-3 p-4">
+              <Skeleton className="h-16" />
+              <Skeleton className="h-10 w-3/4" />
+              <Skeleton className="h-24" />
+            </div>
+          ) : talk.isError && !talk.data ? (
+            <div className="flex-1 p-4">
+              <Trouble title="The conversation could not be read" detail={say(talk.error)} />
+            </div>
+          ) : (
+            <Timeline
+              moments={withPrompt(talk.data ?? [], task)}
+              agent={task.agent}
+              isBusy={isBusy(task)}
+              doing={task.doing}
+              onSince={since}
+              onFork={fork}
+            />
+          )}
+          <Question task={task} />
+          <Composer
+            ref={composer}
+            placeholder={
+              task.phase === 'needs_you'
+                ? 'Answer…'
+                : task.phase === 'in_review'
+                  ? 'Ask for a change…'
+                  : task.phase === 'backlog'
+                    ? 'Add to the wish…'
+                    : 'Write to the agent…'
+            }
+            isBusy={isBusy(task)}
+            isRaised={task.phase === 'needs_you'}
+            sandboxId={task.sandbox_id}
+            disabledBecause={isOver(task) ? 'This task is over. Fork it to go on.' : undefined}
+            onSend={send}
+          />
+        </section>
+        <div className={cx('flex min-h-0 min-w-0 flex-col', isTalking && 'max-md:hidden')}>
+          <Tabs task={task} tab={search.tab ?? 'diff'} since={search.since} act={act} onTab={show} />
+        </div>
+      </div>
+    </>
+  )
+}
+
+/** A task that nobody began has no conversation yet; its wish is the first word of it. */
+function withPrompt(moments: Parameters<typeof Timeline>[0]['moments'], task: Task) {
+  if (moments.some((it) => it.kind === 'message' && it.role === 'user')) return moments
+  return [
+    {
+      seq: -1,
+      at: task.created_at,
+      kind: 'message' as const,
+      role: 'user' as const,
+      text: task.prompt || task.title,
+    },
+    ...moments,
+  ]
+}
+
+function Waiting() {
+  return (
+    <div role="status" aria-label="Loading" className="flex flex-1 flex-col gap-4 p-6">
+      <Skeleton className="h-8 w-96 max-w-full" />
+      <div className="grid flex-1 gap-4 md:grid-cols-[5fr_7fr]">
+        <Skeleton className="min-h-64" />
+        <Skeleton className="min-h-64" />
+      </div>
+    </div>
+  )
+}

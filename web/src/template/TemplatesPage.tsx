@@ -1,0 +1,192 @@
+/** What sandboxes start from. */
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { Boxes, Plus, Trash2 } from 'lucide-react'
+import { type FormEvent, useState } from 'react'
+import { api, ask } from '../api/client'
+import { Refusal, say } from '../api/problem'
+import { keys, templates } from '../api/queries'
+import type { NewTemplate, TemplateView } from '../api/types'
+import { Button, IconButton } from '../ui/Button'
+import { Confirm } from '../ui/Confirm'
+import { Dialog, DialogBody, DialogFoot } from '../ui/Dialog'
+import { Field, Input, inputLook, Select } from '../ui/Field'
+import { Ago } from '../ui/Moments'
+import { bytes, count } from '../ui/money'
+import { Chip, Empty, PageHead, Skeleton, Trouble } from '../ui/Small'
+import { toast } from '../ui/Toast'
+
+export function TemplatesPage() {
+  const list = useQuery(templates)
+  const [isMaking, setMaking] = useState(false)
+  return (
+    <>
+      <title>Templates · Carrel</title>
+      <PageHead
+        title="Templates"
+        lead="What a sandbox starts from: an image, a small Debian, a recipe of your own."
+      >
+        <Button tone="primary" icon={<Plus />} onClick={() => setMaking(true)}>
+          New template
+        </Button>
+      </PageHead>
+      {list.isPending && <Skeleton className="h-32 rounded-2xl" />}
+      {list.isError && !list.data && (
+        <Trouble title="The templates could not be listed" detail={say(list.error)} />
+      )}
+      {list.data?.length === 0 && (
+        <Empty title="No templates">
+          <p>The provider brought none along, and none was made yet.</p>
+        </Empty>
+      )}
+      {list.data && list.data.length > 0 && (
+        <ul
+          aria-label="Templates"
+          className="divide-y divide-line rounded-2xl border border-line bg-card shadow-card"
+        >
+          {list.data.map((template) => (
+            <TemplateRow key={`${template.provider}/${template.name}`} template={template} />
+          ))}
+        </ul>
+      )}
+      <Dialog
+        isOpen={isMaking}
+        onClose={() => setMaking(false)}
+        title="New template"
+        lead="Made once, in the background; every sandbox after that starts from it in milliseconds."
+      >
+        <TemplateForm onDone={() => setMaking(false)} />
+      </Dialog>
+    </>
+  )
+}
+
+function TemplateRow({ template }: { template: TemplateView }) {
+  const cache = useQueryClient()
+  const remove = useMutation({
+    mutationFn: () =>
+      ask(api.DELETE('/api/v1/templates/{name}', { params: { path: { name: template.name } } })),
+    onSuccess: () => cache.invalidateQueries({ queryKey: keys.templates }),
+    onError: (error) => toast(`${template.name} was not removed`, say(error), 'bad'),
+  })
+  return (
+    <li className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-3">
+      <Boxes aria-hidden className="size-4 text-brass" />
+      <div className="min-w-0 flex-1">
+        <p className="font-medium">{template.name}</p>
+        <p className="text-small text-soft wrap-anywhere">
+          {template.note ?? template.origin ?? `Brought along by ${template.provider}.`}
+        </p>
+      </div>
+      <span className="text-small text-faint">
+        {[
+          template.provider,
+          template.bytes != null && bytes(template.bytes),
+          template.layers != null && count(template.layers, 'layer'),
+        ]
+          .filter(Boolean)
+          .join(' · ')}
+      </span>
+      {template.ready_at && (
+        <span className="text-small text-faint">
+          <Ago at={template.ready_at} />
+        </span>
+      )}
+      <Chip tone={template.phase === 'ready' ? 'lamp' : template.phase === 'failed' ? 'bad' : 'brass'}>
+        {template.phase}
+      </Chip>
+      {template.created_by != null && (
+        <Confirm
+          title={`Remove ${template.name}?`}
+          detail="Sandboxes that live on it are not disturbed."
+          act="Remove"
+          onConfirm={() => remove.mutate()}
+        >
+          <IconButton label={`Remove ${template.name}`}>
+            <Trash2 />
+          </IconButton>
+        </Confirm>
+      )}
+    </li>
+  )
+}
+
+type Kind = 'image' | 'debian' | 'recipe'
+
+function TemplateForm({ onDone }: { onDone(): void }) {
+  const cache = useQueryClient()
+  const [name, setName] = useState('')
+  const [kind, setKind] = useState<Kind>('image')
+  const [what, setWhat] = useState('')
+  const make = useMutation({
+    mutationFn: (body: NewTemplate) => ask(api.POST('/api/v1/templates', { body })),
+    onSuccess: () => {
+      void cache.invalidateQueries({ queryKey: keys.templates })
+      onDone()
+    },
+  })
+  const fields = make.error instanceof Refusal ? make.error.fields : {}
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    const text = what.trim()
+    make.mutate({
+      name: name.trim(),
+      from: kind,
+      ...(kind === 'image' ? { reference: text } : {}),
+      ...(kind === 'recipe' ? { recipe: text } : {}),
+      ...(kind === 'debian' ? { packages: text.split(/[\s,]+/).filter(Boolean) } : {}),
+    } as NewTemplate)
+  }
+  const words = {
+    image: ['Image', 'docker.io/library/node:22'],
+    debian: ['Packages', 'git build-essential python3'],
+    recipe: ['Recipe', 'FROM debian:bookworm\nRUN apt-get update && apt-get install -y git'],
+  }[kind]
+  return (
+    <form noValidate onSubmit={submit} className="contents">
+      <DialogBody>
+        <div className="grid gap-4 sm:grid-cols-2">
+          <Field label="Name" error={fields.name}>
+            {(wiring) => (
+              <Input {...wiring} autoFocus value={name} onChange={(event) => setName(event.target.value)} />
+            )}
+          </Field>
+          <Field label="Made from" error={fields.from}>
+            {(wiring) => (
+              <Select {...wiring} value={kind} onChange={(event) => setKind(event.target.value as Kind)}>
+                <option value="image">an image of a registry</option>
+                <option value="debian">a small Debian</option>
+                <option value="recipe">a recipe (Dockerfile)</option>
+              </Select>
+            )}
+          </Field>
+          <Field
+            label={words[0] as string}
+            error={fields.reference ?? fields.recipe ?? fields.packages}
+            className="sm:col-span-2"
+          >
+            {(wiring) => (
+              <textarea
+                {...wiring}
+                rows={kind === 'recipe' ? 8 : 2}
+                placeholder={words[1]}
+                value={what}
+                onChange={(event) => setWhat(event.target.value)}
+                className={`${inputLook} h-auto py-2 font-mono text-small`}
+              />
+            )}
+          </Field>
+        </div>
+        {make.isError && Object.keys(fields).length === 0 && (
+          <div className="mt-4">
+            <Trouble title="The template was not made" detail={say(make.error)} />
+          </div>
+        )}
+      </DialogBody>
+      <DialogFoot>
+        <Button tone="primary" type="submit" isBusy={make.isPending} disabled={!name.trim()}>
+          Make template
+        </Button>
+      </DialogFoot>
+    </form>
+  )
+}

@@ -125,7 +125,9 @@ async fn find_repo(client: &Client, typed: &str) -> Result<RepoName, Failure> {
     waiting.finish_and_clear();
     let repo = synced?;
     if repo.head.is_none() {
-        return Err(Failure::new(format!("{typed} has no commit yet")).hint("commit something first").exit(Exit::Conflict));
+        return Err(Failure::new(format!("{typed} has no commit yet"))
+            .hint("commit something first")
+            .exit(Exit::Conflict));
     }
     Ok(repo.name)
 }

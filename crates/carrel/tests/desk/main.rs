@@ -4,5 +4,6 @@
 mod checkout;
 mod hatch;
 mod models;
+mod server;
 mod work;
 mod yard;

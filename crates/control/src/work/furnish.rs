@@ -61,6 +61,10 @@ pub(crate) async fn create(
             furnishing.create_furnished(id, spec, &furniture).await
         }
         None => {
+            // Before anything is made that would be of no use.
+            if let Some(why) = provider.lacks_gateway() {
+                return Err(ProviderError::Unfit { why });
+            }
             provider.create(id, spec).await?;
             clone(house, provider, sandbox, repo, checkout).await
         }

@@ -5,4 +5,6 @@ mod checkout;
 mod hatch;
 mod models;
 mod tasks;
+mod server;
+mod work;
 mod yard;

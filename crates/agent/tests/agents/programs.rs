@@ -174,7 +174,7 @@ fn comes_through(name: &'static str) {
 }
 
 fn is_refused(name: &'static str) {
-    let table = Table::set(name, Script::new().say("Never.").after_trouble(401, usize::MAX));
+    let table = Table::set(name, Script::new().say("Never.").after_trouble(403, usize::MAX));
     let (moments, ending) = table.turn("refused", &table.desk.first("Say something"));
     let Ending::Failed { why, failure } = ending else { panic!("{ending:?} {moments:#?}") };
     assert_eq!(failure, Failure::Authentication, "{why} {moments:#?}");

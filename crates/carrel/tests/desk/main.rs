@@ -3,6 +3,7 @@
 
 mod checkout;
 mod hatch;
+mod mcp;
 mod models;
 mod tasks;
 mod server;

@@ -247,7 +247,7 @@ impl Merging {
             // A forge outside knows no ladder: what it settles goes into the branch first.
             return self.settle_in_branch(pull).await.map(|()| None);
         }
-        let commit = check::make_anew(&self.house, &self.repo, &self.mirror, commit, &regenerate).await?;
+        let commit = check::make_anew(&self.house, &self.repo, &self.mirror, commit, &pull.base, &regenerate).await?;
         self.check(hold, pull, &commit).await?;
         let merged = if self.place == Place::Embedded {
             let held = Held { lane: hold.lane().clone(), base, head: head.clone(), commit };
@@ -293,7 +293,7 @@ impl Merging {
     async fn check(&self, hold: &Hold, pull: &PullView, commit: &CommitId) -> Result<(), MergeRefused> {
         let Some(command) = &self.repo.rules.check_command else { return Ok(()) };
         self.report(pull, forge::CheckState::Pending, "The merged result is being checked.").await;
-        let checked = check::check(&self.house, &self.repo, &self.mirror, commit, command, hold).await;
+        let checked = check::check(&self.house, &self.repo, &self.mirror, commit, &pull.base, command, hold).await;
         let (state, sentence) = match &checked {
             Ok(Checked { passed: true, .. }) => (forge::CheckState::Passed, "The merged result is good."),
             Ok(Checked { passed: false, .. }) => (forge::CheckState::Failed, "The merged result is not good."),

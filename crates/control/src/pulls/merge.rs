@@ -213,7 +213,10 @@ impl Merging {
     /// One try. Nothing when the base moved meanwhile.
     async fn attempt(&self, hold: &Hold, pull: &PullView) -> Result<Option<Merged>, MergeRefused> {
         bring_up_to_date(&self.house, &self.repo.name).await?;
-        let base = self.mirror.head_of(&pull.base).await?;
+        let Some(base) = self.mirror.find(&pull.base.full()).await? else {
+            let why = format!("its base `{}` is gone; give it another one", pull.base);
+            return Err(MergeRefused::Upstream { why });
+        };
         let head = pull.head_commit.clone();
         if !self.mirror.has(&head).await? {
             let why = format!("the commit {} of the pull is not here; publish its branch first", head.short());

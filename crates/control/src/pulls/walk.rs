@@ -69,7 +69,9 @@ async fn read_on(house: &Arc<House>, repo: &Repo) -> Result<(), Error> {
     let forge = forge_of(house, repo).await?;
     let written = house.store.seen_pulls().reading(&repo.name).await?;
     let reading = written.and_then(|text| serde_json::from_str(&text).ok());
-    let reading: Reading = reading.unwrap_or_else(|| Reading::from(repo.created_at));
+    // Forges count whole seconds, and by their own clock.
+    let begin = repo.created_at - jiff::SignedDuration::from_mins(1);
+    let reading: Reading = reading.unwrap_or_else(|| Reading::from(begin));
     let news = poll(&*forge, &reading).await?;
     for notice in news.notices {
         letters::follow(house, &repo.name, notice).await?;

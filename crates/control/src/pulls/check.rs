@@ -102,11 +102,16 @@ impl Trial {
             spec.checkout = Some(Checkout { base: branch.clone(), branch, commit, author });
             folder = WORKSPACE.to_owned();
         }
+        let id = new_sandbox_id();
+        // Before it is there: whoever comes after a crash finds it, wherever we died.
+        if let Some(hold) = hold {
+            hold.note_sandbox(Some(&id)).await?;
+        }
         let desk = SandboxesDesk { house };
-        let created = desk.create_as(&grant, Action::SandboxCreate, new_sandbox_id(), spec, manners, None);
-        let id = Box::pin(created).await?.sandbox.id.clone();
+        let created = desk.create_as(&grant, Action::SandboxCreate, id.clone(), spec, manners, None);
+        Box::pin(created).await?;
         let mut trial = Trial { house: Arc::clone(house), grant, id, folder };
-        match trial.lay_out(mirror, commit, hold).await {
+        match trial.lay_out(mirror, commit).await {
             Ok(()) => Ok(trial),
             Err(error) => {
                 trial.close(hold).await;
@@ -115,10 +120,7 @@ impl Trial {
         }
     }
 
-    async fn lay_out(&mut self, mirror: &Mirror, commit: &CommitId, hold: Option<&Hold>) -> Result<(), Error> {
-        if let Some(hold) = hold {
-            hold.note_sandbox(Some(&self.id)).await?;
-        }
+    async fn lay_out(&mut self, mirror: &Mirror, commit: &CommitId) -> Result<(), Error> {
         let desk = SandboxesDesk { house: &self.house };
         match desk.wait(&self.grant, &self.id, Phase::Ready, READY_WITHIN).await? {
             Waited::Reached(_) => {}

@@ -10,17 +10,22 @@ const LINK = /https?:\/\/\S+\/app\/sign-in#code=\S+/
 
 export class Server {
   readonly #data: string
+  readonly #settings: Record<string, string>
   #child: ChildProcess | undefined
   /** The sign-in link printed by the latest start. */
   link = ''
   origin = ''
 
-  private constructor(data: string) {
+  private constructor(data: string, settings: Record<string, string>) {
     this.#data = data
+    this.#settings = settings
   }
 
-  static async open(): Promise<Server> {
-    const server = new Server(await mkdtemp(join(tmpdir(), 'carrel-e2e-')))
+  /** By default with the fake provider: the page is the same for all of them, and nothing holds that one up. */
+  static async open(
+    settings: Record<string, string> = { CARREL_SANDBOXES_PROVIDER: 'fake' },
+  ): Promise<Server> {
+    const server = new Server(await mkdtemp(join(tmpdir(), 'carrel-e2e-')), settings)
     try {
       await server.start('127.0.0.1:0')
     } catch (error) {
@@ -35,8 +40,7 @@ export class Server {
     if (!binary) throw new Error('CARREL_BIN must be the path of the carrel binary: CARREL_BIN=… npm run e2e')
     const child = spawn(binary, ['serve', '--listen', listen, '--data', this.#data], {
       stdio: ['ignore', 'pipe', 'pipe'],
-      // The page is the same for every provider; these tests need one that nothing can hold up.
-      env: { ...withoutCarrel(process.env), CARREL_SANDBOXES_PROVIDER: 'fake', CARREL_OCI_RUNTIME: 'none' },
+      env: { ...withoutCarrel(process.env), CARREL_OCI_RUNTIME: 'none', ...this.#settings },
     })
     this.#child = child
     let complaint = ''

@@ -156,8 +156,8 @@ export function scene(now = Date.now()) {
         phase: id === 143 ? 'closed' : 'merged',
         cost_usd: cost as number,
         pull: { number: (id as number) - 60, phase: 'merged' },
-        started_at: ago(60 * (150 - (id as number)) + 20),
-        ended_at: ago(60 * 6 * (147 - (id as number))),
+        started_at: ago(60 * 6 * (147 - (id as number)) + ((id as number) % 7)),
+        ended_at: ago(60 * 6 * (147 - (id as number)) - 20),
       }),
     ),
   ]

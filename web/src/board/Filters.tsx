@@ -17,7 +17,7 @@ interface FiltersProps {
 export function Filters({ tasks, filter, onChange, ref }: FiltersProps) {
   const { repos, agents, labels } = choices(tasks)
   return (
-    <search className="flex min-w-0 items-center gap-2 max-lg:order-last max-lg:w-full max-lg:overflow-x-auto max-lg:p-0.5 max-lg:[scrollbar-width:none]">
+    <search className="flex shrink-0 items-center gap-2 max-lg:min-w-0:order-last max-lg:w-full max-lg:overflow-x-auto max-lg:p-0.5 max-lg:[scrollbar-width:none]">
       <Choice
         label="Repository"
         all="All repos"

@@ -111,7 +111,7 @@ function Work({ task }: { task: Task }) {
           </button>
         ))}
       </div>
-      <div className="grid min-h-0 flex-1 border-t border-line max-md:h-[calc(100dvh-14rem)] max-md:flex-none md:grid-cols-[minmax(20rem,5fr)_minmax(0,7fr)]">
+      <div className="grid min-h-0 flex-1 border-t border-line md:grid-cols-[minmax(20rem,5fr)_minmax(0,7fr)]">
         <section
           aria-label="Conversation"
           className={cx(

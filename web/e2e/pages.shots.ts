@@ -8,9 +8,10 @@ import { Visitor } from './visitor'
 const FOLDER = join(import.meta.dirname, '../shots')
 const PAGES: readonly [string, string, ((visitor: Visitor) => Promise<void>)?][] = [
   ['board', '/'],
+  ['task-talk', '/tasks/155'],
   [
     'task-diff',
-    '/tasks/155',
+    '/tasks/155?tab=diff',
     (visitor) => visitor.page.getByText('LIFETIME').first().waitFor({ state: 'attached' }),
   ],
   ['task-question', '/tasks/152?tab=details'],

@@ -51,12 +51,14 @@ fn settings(folder: &Path) -> Outcome<Settings> {
         defaults: Defaults { template: "host".parse()?, provider: "fake".parse()?, lifetime, limits },
         patience: Patience::default(),
         retention: Retention::default(),
-        work: carrel_control::Work::default(),
+        work: carrel_control::Workload::default(),
+        models: carrel_control::Models::default(),
         steps_at_once: 64,
         transcript_cap: Settings::TRANSCRIPT_CAP,
         library: folder.join("library"),
         scratch: folder.join("scratch"),
         keychain: carrel_vault::Keychain::new(vec![carrel_vault::MasterKey::draw()]).expect("there is a key"),
+        models: carrel_control::Models::default(),
     })
 }
 

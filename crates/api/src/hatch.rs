@@ -17,6 +17,7 @@ use crate::{
     door::{self, Granted, Problem},
     git,
     house::{BODY_RESTS, Doors, Options},
+    llm,
 };
 
 /// What stands behind the hatch of a house.
@@ -34,7 +35,7 @@ pub fn hatch(control: Control, options: Options) -> Arc<dyn Behind> {
 
 /// Every door that is open to a sandbox.
 fn routes() -> Router<Doors> {
-    Router::new().merge(git::routes())
+    Router::new().merge(git::routes()).merge(llm::routes())
 }
 
 struct BackDoors {

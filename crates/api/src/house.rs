@@ -22,7 +22,7 @@ use utoipa_swagger_ui::SwaggerUi;
 use crate::{
     board,
     door::{self, Limiter, Problem},
-    e2b, git, health, llm, v1,
+    e2b, git, health, hooks, llm, v1,
 };
 
 /// How the doors behave.
@@ -119,6 +119,7 @@ pub fn router(control: Control, options: Options) -> Router {
         .merge(e2b::routes())
         .merge(git::routes())
         .merge(llm::routes())
+        .merge(hooks::routes())
         .merge(pages)
         .fallback(door::unknown_route)
         .method_not_allowed_fallback(door::wrong_method)

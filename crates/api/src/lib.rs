@@ -11,6 +11,7 @@ mod entrance;
 mod git;
 mod hatch;
 mod health;
+mod hooks;
 mod house;
 mod llm;
 mod v1;

@@ -66,6 +66,9 @@ enum Verb {
     /// Agents: named ways to run a coding agent
     #[command(subcommand)]
     Agent(client::agent::Verb),
+    /// Pull requests
+    #[command(subcommand)]
+    Pull(client::pull::Verb),
     /// Keys
     #[command(subcommand)]
     Key(client::key::Verb),
@@ -158,6 +161,7 @@ impl Cli {
             Verb::Task(verb) => verb.run(&client()?).await,
             Verb::Session(verb) => verb.run(&client()?).await,
             Verb::Agent(verb) => verb.run(&client()?).await,
+            Verb::Pull(verb) => verb.run(&client()?).await,
             Verb::Key(verb) => verb.run(&client()?, &data()?).await,
             Verb::Tls(verb) => verb.run(&data()?, common.json),
             Verb::Secret(verb) => verb.run(&client()?).await,

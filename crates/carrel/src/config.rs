@@ -9,6 +9,7 @@ use carrel_model::{
     number::{Cpus, Whole},
     public::Defaults,
     sandbox,
+    usage::Dollars,
 };
 use carrel_sandbox::providers::e2b;
 use jiff::SignedDuration;
@@ -44,6 +45,9 @@ pub(crate) struct Config {
     pub(crate) e2b: E2b,
     pub(crate) fake: Fake,
     pub(crate) log: Log,
+    pub(crate) models: crate::models::Addresses,
+    pub(crate) prices: crate::models::OwnPrices,
+    pub(crate) budgets: Budgets,
 }
 
 macro_rules! section {
@@ -206,6 +210,16 @@ section!(
     }
 );
 
+section!(
+    /// What models may cost. Nothing is stopped when zero.
+    Budgets {
+        /// A task that says nothing itself.
+        task_usd: Dollars = Dollars::ZERO,
+        /// Everything together in one day, in UTC.
+        day_usd: Dollars = Dollars::ZERO,
+    }
+);
+
 /// A configuration, and where each of its values came from.
 pub(crate) struct Understood {
     pub(crate) config: Config,
@@ -357,9 +371,9 @@ impl Config {
         }
     }
 
-    pub(crate) fn work(&self) -> control::Work {
+    pub(crate) fn work(&self) -> control::Workload {
         let work = &self.work;
-        control::Work {
+        control::Workload {
             agent: work.agent.clone(),
             at_once: work.at_once.get() as usize,
             per_repo: work.per_repo.get() as usize,

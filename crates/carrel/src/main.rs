@@ -8,6 +8,7 @@ mod data;
 mod doctor;
 mod e2b;
 mod failure;
+mod models;
 mod say;
 mod serve;
 mod tls;

@@ -15,8 +15,9 @@ use tokio::sync::{broadcast, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    AgentsDesk, AuditDesk, Error, EventsDesk, ExecsDesk, FilesDesk, GatewayDesk, KeysDesk, LogsDesk, ModelsDesk, PortsDesk, ProvidersDesk,
-    PullsDesk, ReposDesk, SandboxesDesk, SecretsDesk, SessionsDesk, Settings, TasksDesk, TemplatesDesk,
+    AgentsDesk, AuditDesk, Error, EventsDesk, ExecsDesk, FilesDesk, GatewayDesk, KeysDesk, LogsDesk, ModelsDesk,
+    PortsDesk, ProvidersDesk, PullsDesk, ReposDesk, SandboxesDesk, SecretsDesk, SessionsDesk, Settings, TasksDesk,
+    TemplatesDesk, WorkDesk,
     desks::{keys::Doorman, repos, secrets, templates},
     forges::Forges,
     inside::{activity::Activities, follower, lines::Lines, live::Lives, scribe::Scribe},
@@ -220,6 +221,11 @@ impl Control {
     /// The pulls desk.
     pub fn pulls(&self) -> PullsDesk<'_> {
         PullsDesk { house: &self.house }
+    }
+
+    /// The work desk.
+    pub fn work(&self) -> WorkDesk<'_> {
+        WorkDesk { house: &self.house }
     }
 
     /// The gateway desk.

@@ -275,7 +275,7 @@ async fn take_what_is_due(house: &Arc<House>) -> Result<Option<Instant>, StoreEr
 }
 
 /// Takes steps until the sandbox rests, waits, or is somebody else's.
-async fn tend(house: &House, mut leased: Leased, unwanted: &Notify) -> Result<(), Error> {
+async fn tend(house: &Arc<House>, mut leased: Leased, unwanted: &Notify) -> Result<(), Error> {
     loop {
         let now = house.store.now();
         let sandbox = &leased.sandbox;
@@ -313,7 +313,7 @@ async fn tend(house: &House, mut leased: Leased, unwanted: &Notify) -> Result<()
 
 /// Asks the provider, tells of a beginning that takes a while, and stops when the sandbox is no longer wanted.
 async fn take_step(
-    house: &House,
+    house: &Arc<House>,
     post: &Post,
     step: Step,
     leased: &Leased,
@@ -339,14 +339,14 @@ async fn take_step(
     }
 }
 
-async fn ask(house: &House, post: &Post, step: Step, sandbox: &Sandbox) -> Result<Option<Depth>, ProviderError> {
+async fn ask(house: &Arc<House>, post: &Post, step: Step, sandbox: &Sandbox) -> Result<Option<Depth>, ProviderError> {
     let (provider, id) = (&post.provider, &sandbox.id);
     let pausing = || {
         let why = format!("the provider `{}` cannot pause sandboxes", post.name);
         provider.pausing().ok_or(ProviderError::Unfit { why })
     };
     match step {
-        Step::Create => provider.create(id, &sandbox.spec).await.map(|()| None),
+        Step::Create => crate::work::furnish::create(house, &**provider, sandbox).await.map(|()| None),
         Step::Destroy => {
             house.lines.cut(id);
             house.activities.forget(id);

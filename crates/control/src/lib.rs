@@ -22,8 +22,10 @@ mod shelf;
 mod sturdy;
 mod sweep;
 mod tasks;
+mod work;
 
 pub use carrel_envd::{Content, Line, wire::Operation};
+pub use carrel_forge::hooks::{Dialect as LetterDialect, HookError as LetterError, MOST_BYTES as LARGEST_LETTER};
 pub use carrel_git::gateway::{Service as GitService, Upload, Version as GitVersion};
 pub use carrel_model::usage::Dialect;
 pub use carrel_sandbox::egress::{Behind, Passed};
@@ -51,6 +53,7 @@ pub use desks::{
     tasks::{TaskQuery, TaskWaited, TasksDesk, Verb},
     templates::{Begun, ContentKind, TemplatesDesk},
     visits::{Destination, TurnedAway, Visit as PortVisit},
+    work::WorkDesk,
 };
 pub use error::Error;
 pub use house::{Control, Idempotency};
@@ -60,4 +63,5 @@ pub use models::{BadPrice, ModelProvider, Models, Prices};
 pub use paging::{Limit, Paging};
 pub use pulls::{Foreseen, ForeseenWith, LetterRefused, Live, MergeRefused, MergeWish, Merged, Moved, Posted};
 pub use secret::{new_node_id, new_uuid, uuid_of};
-pub use settings::{Patience, Retention, Settings, Work};
+pub use settings::{Patience, Retention, Settings, Workload};
+pub use work::{Work, furnish::Saved};

@@ -2,31 +2,51 @@
 
 use std::{path::Path, sync::Arc};
 
-use carrel_git::{Git, GitError, Mirror, Mirrors};
+use carrel_git::{Git, GitError, Layers, Mirror, Mirrors, Owner};
 use carrel_model::{
-    RepoName,
+    CommitId, RepoName,
     repo::{Repo, RepoRules},
 };
+use carrel_sandbox::template::{LayerId, USER_ID};
 
 use crate::Error;
 
 /// The repositories of this node, or why it has none.
 pub(crate) struct Library {
     mirrors: Result<Mirrors, String>,
+    layers: Result<Layers, String>,
+    owner: Option<Owner>,
 }
 
 impl Library {
     /// Opens it. A machine without git has everything else.
     pub(crate) async fn open(folder: &Path) -> Library {
+        // Without root there is one user inside, and files are its own as they are.
+        let owner = is_root().then_some(Owner { user: USER_ID, group: USER_ID });
         let opened = async {
             let git = Git::open(&folder.join("git")).await?;
-            Mirrors::open(git, &folder.join("mirrors"))
+            let layers = Layers::open(git.clone(), &folder.join("layers"), owner)?;
+            Ok::<_, GitError>((Mirrors::open(git, &folder.join("mirrors"))?, layers))
         };
-        let mirrors = opened.await.map_err(|error| {
+        let opened = opened.await.map_err(|error| {
             tracing::warn!(error = &error as &dyn std::error::Error, "there are no repositories on this node");
             format!("this node cannot keep repositories: {error}; install git 2.40 or newer")
         });
-        Library { mirrors }
+        let (mirrors, layers) = match opened {
+            Ok((mirrors, layers)) => (Ok(mirrors), Ok(layers)),
+            Err(why) => (Err(why.clone()), Err(why)),
+        };
+        Library { mirrors, layers, owner }
+    }
+
+    /// The checkouts that sandboxes stand on.
+    pub(crate) fn layers(&self) -> Result<&Layers, Error> {
+        self.layers.as_ref().map_err(|why| Error::Unavailable { why: why.clone(), source: None })
+    }
+
+    /// How providers call a checkout.
+    pub(crate) fn layer_id(&self, tree: &CommitId) -> LayerId {
+        LayerId::checkout(tree, self.owner.map(|owner| owner.user))
     }
 
     pub(crate) fn mirrors(&self) -> Result<&Mirrors, Error> {
@@ -36,6 +56,11 @@ impl Library {
     pub(crate) async fn mirror(&self, name: &RepoName) -> Result<Mirror, Error> {
         Ok(self.mirrors()?.get(name).await?)
     }
+}
+
+fn is_root() -> bool {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata("/proc/self").is_ok_and(|me| me.uid() == 0)
 }
 
 /// What a push to a repository may bring.

@@ -18,7 +18,7 @@ pub struct Settings {
     /// How long things are remembered.
     pub retention: Retention,
     /// How work is given out.
-    pub work: Work,
+    pub work: Workload,
     /// How many steps are taken at once.
     pub steps_at_once: usize,
     /// How many bytes of an exec's output are kept.
@@ -40,7 +40,7 @@ impl Settings {
 
 /// How work is given out.
 #[derive(Debug, Clone)]
-pub struct Work {
+pub struct Workload {
     /// Who does it when nobody says.
     pub agent: AgentId,
     /// How many tasks may be worked on at the same time.
@@ -55,9 +55,9 @@ pub struct Work {
     pub tries: u32,
 }
 
-impl Default for Work {
+impl Default for Workload {
     fn default() -> Self {
-        Work {
+        Workload {
             agent: "demo".parse().expect("a good name"),
             at_once: 16,
             per_repo: 16,

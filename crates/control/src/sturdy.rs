@@ -1,6 +1,12 @@
 //! A provider that cannot take the house down: where it panics or hangs, it has failed like any other.
 
-use std::{future::Future, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{
+    future::Future,
+    panic::AssertUnwindSafe,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use carrel_model::{
@@ -8,7 +14,7 @@ use carrel_model::{
     sandbox::{Depth, Spec, Usage},
 };
 use carrel_sandbox::{
-    Endpoint, Fitness, Forking, Pausing, Provider, ProviderError, Reach, Sighting, Templating,
+    Endpoint, Fitness, Forking, Furnishing, Furniture, Pausing, Provider, ProviderError, Reach, Sighting, Templating,
     template::{Progress, Source, Template},
 };
 use futures::FutureExt;
@@ -46,6 +52,11 @@ impl Sturdy {
     fn inner_pausing(&self) -> Result<&dyn Pausing, ProviderError> {
         let why = || format!("the provider `{}` cannot pause sandboxes", self.name);
         self.provider.pausing().ok_or_else(|| ProviderError::Unfit { why: why() })
+    }
+
+    fn inner_furnishing(&self) -> Result<&dyn Furnishing, ProviderError> {
+        let why = || format!("the provider `{}` lays no checkout under its sandboxes", self.name);
+        self.provider.furnishing().ok_or_else(|| ProviderError::Unfit { why: why() })
     }
 
     fn inner_templating(&self) -> Result<&dyn Templating, ProviderError> {
@@ -101,6 +112,9 @@ impl Provider for Sturdy {
     fn forking(&self) -> Option<&dyn Forking> {
         self.provider.forking().map(|_| self as &dyn Forking)
     }
+    fn furnishing(&self) -> Option<&dyn Furnishing> {
+        self.provider.furnishing().map(|_| self as &dyn Furnishing)
+    }
     fn templating(&self) -> Option<&dyn Templating> {
         self.provider.templating().map(|_| self as &dyn Templating)
     }
@@ -125,6 +139,19 @@ impl Forking for Sturdy {
             forking.snapshot(id, name, memory).await
         })
         .await
+    }
+}
+
+#[async_trait]
+impl Furnishing for Sturdy {
+    async fn create_furnished(&self, id: &SandboxId, spec: &Spec, furniture: &Furniture) -> Result<(), ProviderError> {
+        self.endure(async { self.inner_furnishing()?.create_furnished(id, spec, furniture).await }).await
+    }
+    async fn borrowed(&self) -> Result<Vec<PathBuf>, ProviderError> {
+        self.endure(async { self.inner_furnishing()?.borrowed().await }).await
+    }
+    async fn let_go(&self, folder: &Path) -> Result<(), ProviderError> {
+        self.endure(async { self.inner_furnishing()?.let_go(folder).await }).await
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use carrel_model::{CommitId, Malformed};
+use carrel_model::{CommitId, Malformed, sandbox::Author};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::{Git, GitError, Mirror, Secret, program::Call};
@@ -16,21 +16,11 @@ pub struct Identity {
 
 impl Identity {
     /// The rule that both follow.
-    pub const RULE: &'static str =
-        "a name and an address of a commit are 1 to 200 characters on one line without `<`, `>`, quotes or backslashes";
+    pub const RULE: &'static str = Author::RULE;
 
     /// An identity that git takes as it is.
     pub fn new(name: &str, email: &str) -> Result<Identity, Malformed> {
-        let good = |text: &str| {
-            (1..=200).contains(&text.len())
-                && !text.chars().any(|c| c.is_control() || "<>\"\\".contains(c))
-                && text.trim() == text
-                && text.chars().any(char::is_alphanumeric)
-        };
-        if good(name) && good(email) {
-            return Ok(Identity { name: name.to_owned(), email: email.to_owned() });
-        }
-        Err(Malformed { rule: Self::RULE })
+        Author::new(name, email).map(|author| Identity::from(&author))
     }
 
     /// The house itself.
@@ -46,6 +36,12 @@ impl Identity {
     /// The address.
     pub fn email(&self) -> &str {
         &self.email
+    }
+}
+
+impl From<&Author> for Identity {
+    fn from(author: &Author) -> Identity {
+        Identity { name: author.name().to_owned(), email: author.email().to_owned() }
     }
 }
 

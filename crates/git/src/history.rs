@@ -19,7 +19,7 @@ impl Mirror {
     }
 
     /// What is different between two commits, as a patch that git can apply.
-    pub async fn diff(&self, from: &CommitId, to: &CommitId) -> Result<Vec<u8>, GitError> {
+    pub async fn patch(&self, from: &CommitId, to: &CommitId) -> Result<Vec<u8>, GitError> {
         let options = ["--full-index", "--binary", "--find-renames", "--no-ext-diff", "--no-textconv", "--no-color"];
         let call = self.git().at(&self.path(), "diff").args(options).arg(from).arg(to);
         call.patience(PATIENCE).run().await
@@ -65,7 +65,7 @@ impl Mirror {
     }
 
     /// Makes sure that a ref of ours holds a commit, whatever it held before.
-    pub async fn keep(&self, name: &RefName, commit: &CommitId) -> Result<(), GitError> {
+    pub async fn hold(&self, name: &RefName, commit: &CommitId) -> Result<(), GitError> {
         let from = self.find(name).await?;
         if from.as_ref() == Some(commit) {
             return Ok(());

@@ -12,7 +12,7 @@
 use std::{
     collections::HashMap,
     fs, io,
-    os::unix::fs::MetadataExt,
+    os::unix::fs::{MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, SystemTime, UNIX_EPOCH},
@@ -208,6 +208,13 @@ fn settle(path: &Path, owner: Option<Owner>, times: &Timestamps) -> io::Result<(
     {
         let (user, group) = (Uid::from_raw(owner.user), Gid::from_raw(owner.group));
         chownat(CWD, path, Some(user), Some(group), AtFlags::SYMLINK_NOFOLLOW)?;
+    }
+    if !meta.is_symlink() {
+        // As after an ordinary clone, whatever the server's own files are like.
+        let mode = if meta.is_dir() || meta.mode() & 0o100 != 0 { 0o755 } else { 0o644 };
+        if meta.mode() & 0o7777 != mode {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
+        }
     }
     utimensat(CWD, path, times, AtFlags::SYMLINK_NOFOLLOW)?;
     Ok(())

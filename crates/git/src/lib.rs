@@ -9,6 +9,7 @@ mod error;
 pub mod gateway;
 mod history;
 mod index;
+pub mod inside;
 mod layer;
 pub mod merge;
 pub mod message;

@@ -151,6 +151,12 @@ impl Mirror {
         self.path().join("objects")
     }
 
+    /// Bytes of its packs.
+    pub fn size(&self) -> u64 {
+        let files = fs::read_dir(self.objects().join("pack")).into_iter().flatten().flatten();
+        files.filter_map(|file| file.metadata().ok()).map(|meta| meta.len()).sum()
+    }
+
     pub(crate) fn git(&self) -> &Git {
         &self.0.git
     }

@@ -1,29 +1,13 @@
 //! Work in progress: a working tree saved as a commit, with everything that is not ignored, while nobody is disturbed.
 //!
-//! The agent's own index is not touched: the tree is made with a copy of it. The same steps run inside a sandbox, as a
-//! small script that pushes through the gateway, and on a folder of the host.
+//! The agent's own index is not touched: the tree is made with a copy of it. The same is done inside a sandbox by
+//! [`inside::SAVE`](crate::inside::SAVE), which pushes through the gateway.
 
 use std::{fs, path::Path, time::Duration};
 
 use carrel_model::{CommitId, RefName, TaskId};
 
 use crate::{Git, GitError, Identity, Mirror, commit::Draft, program::Call, refs::Move};
-
-/// What runs inside a sandbox. Its arguments: the working tree, and the ref to push to.
-///
-/// It prints the commit that was saved, or nothing when nothing is different from what was saved before.
-pub const SAVE_SCRIPT: &str = include_str!("wip.sh");
-
-/// What runs inside a new sandbox, in which the branch is checked out, to go on from a saved commit. Its arguments: the
-/// working tree, and the commit.
-///
-/// What was not committed is not committed again: the index is the branch's, the files are those that were saved.
-pub const RESTORE_SCRIPT: &str = "\
-set -eu\n\
-cd \"$1\"\n\
-git read-tree -m -u HEAD \"$2\"\n\
-git read-tree HEAD\n\
-git update-index -q --refresh || true\n";
 
 /// How long saving a large tree may take.
 const PATIENCE: Duration = Duration::from_secs(300);

@@ -189,6 +189,11 @@ fn furnish(jail: &Jail, mounts: Vec<OwnedFd>) -> Result<(), Mishap> {
         let place = folder.strip_prefix("/").unwrap_or(folder);
         attach(&mount, place).map_err(Mishap::at("show a folder of the host"))?;
     }
+    for (_, place) in &jail.shown {
+        let mount = next("show a folder of the host elsewhere")?;
+        let place = place.strip_prefix("/").unwrap_or(place);
+        attach(&mount, place).map_err(Mishap::at("show a folder of the host elsewhere"))?;
+    }
     let dev = next("mount /dev")?;
     attach(&dev, "dev").map_err(Mishap::at("mount /dev"))?;
     if alone {

@@ -23,6 +23,9 @@ pub struct Jail {
     pub work: PathBuf,
     /// Folders of the host that are shown at the same place inside, read-only.
     pub host_folders: Vec<PathBuf>,
+    /// Other folders of the host, each with where it is shown inside, read-only.
+    #[serde(default)]
+    pub shown: Vec<(PathBuf, PathBuf)>,
     /// A folder that is shown inside, read-only, at `/run/carrel`. It holds the first program.
     pub guest: PathBuf,
     /// Which users of the host the users inside are.

@@ -26,7 +26,9 @@ const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
 /// The same mounts, in the same order, as root is given them: the root, the guest folder, the host folders, `/dev`.
 pub(crate) fn assemble(jail: &Jail) -> Result<Vec<OwnedFd>, Mishap> {
     let mut mounts = vec![overlay(jail).map_err(Mishap::at("mount the root"))?];
-    for path in std::iter::once(&jail.guest).chain(&jail.host_folders) {
+    for path in
+        std::iter::once(&jail.guest).chain(&jail.host_folders).chain(jail.shown.iter().map(|(folder, _)| folder))
+    {
         mounts.push(shown(path).map_err(Mishap::at("show a folder of the host"))?);
     }
     mounts.push(devices().map_err(Mishap::at("make /dev"))?);

@@ -24,7 +24,7 @@ use crate::{
 
 /// The mounts of a jail.
 pub(crate) struct Assembled {
-    /// In the order in which they are handed over: the root, the guest folder, then the host folders.
+    /// In the order in which they are handed over: the root, the guest folder, the host folders, then the others.
     pub(crate) mounts: Vec<OwnedFd>,
     /// What the root was made of. Letting go of it makes the kernel wait for all processors, so whoever is in a hurry
     /// does that later.
@@ -49,6 +49,9 @@ pub(crate) fn assemble(jail: &Jail, users: &OwnedFd) -> Result<Assembled, Mishap
     mounts.push(shown(&jail.guest).map_err(Mishap::at("show the first program"))?);
     for folder in &jail.host_folders {
         mounts.push(shown(folder).map_err(Mishap::at("show a folder of the host"))?);
+    }
+    for (folder, _) in &jail.shown {
+        mounts.push(shown(folder).map_err(Mishap::at("show a folder of the host elsewhere"))?);
     }
     Ok(Assembled { mounts, parts })
 }

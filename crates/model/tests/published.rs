@@ -47,6 +47,7 @@ fn plain_spec() -> Spec {
         agent_id: None,
         task_id: None,
         repo: None,
+        checkout: None,
         env: Default::default(),
         metadata: Default::default(),
         lifetime: Lifetime::new(3600).unwrap(),

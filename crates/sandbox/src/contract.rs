@@ -111,6 +111,7 @@ pub async fn usual_spec(provider: &dyn Provider) -> Spec {
         agent_id: None,
         task_id: None,
         repo: None,
+        checkout: None,
         env: Default::default(),
         metadata: Default::default(),
         lifetime: Lifetime::new(60).expect("in range"),

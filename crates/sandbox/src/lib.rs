@@ -9,4 +9,7 @@ mod provider;
 pub mod providers;
 pub mod template;
 
-pub use provider::{Endpoint, Fitness, Forking, Pausing, Provider, ProviderError, Reach, Sighting, Templating};
+pub use provider::{
+    Endpoint, Fitness, Forking, Furnishing, Furniture, Laid, Pausing, Provider, ProviderError, Reach, Sighting,
+    Templating,
+};

@@ -1,6 +1,10 @@
 //! What every place where sandboxes live can do.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use carrel_envd::Dial;
@@ -10,7 +14,7 @@ use carrel_model::{
 };
 use secrecy::SecretString;
 
-use crate::template::{Progress, Source, Template};
+use crate::template::{LayerId, Progress, Shown, Source, Template};
 
 /// A place where sandboxes live. It owns their lives, not their insides.
 ///
@@ -83,6 +87,11 @@ pub trait Provider: Send + Sync {
         None
     }
 
+    /// Laying a working tree under a new sandbox, where it can.
+    fn furnishing(&self) -> Option<&dyn Furnishing> {
+        None
+    }
+
     /// Making templates, where it can.
     fn templating(&self) -> Option<&dyn Templating> {
         None
@@ -114,6 +123,44 @@ pub trait Forking: Send + Sync {
     /// Makes a template of a sandbox, running or paused, and leaves the sandbox as it was. With `memory` its processes
     /// are kept too, where that can be; the answer says what was kept. A second time finds it made.
     async fn snapshot(&self, id: &SandboxId, name: &TemplateName, memory: bool) -> Result<Template, ProviderError>;
+}
+
+/// The ability to lay a working tree under a new sandbox: a checkout that others stand on too, and a few files that are
+/// its own. Without it a sandbox clones for itself.
+#[async_trait]
+pub trait Furnishing: Send + Sync {
+    /// Makes the sandbox with a working tree, or finds it made.
+    async fn create_furnished(&self, id: &SandboxId, spec: &Spec, furniture: &Furniture) -> Result<(), ProviderError>;
+    /// The folders of the host that sandboxes and templates stand on, or are shown: they must stay.
+    async fn borrowed(&self) -> Result<Vec<PathBuf>, ProviderError>;
+    /// Lets go of a folder that is about to go, where nothing but something that waits has it.
+    async fn let_go(&self, folder: &Path) -> Result<(), ProviderError>;
+}
+
+/// A working tree that is laid under a new sandbox.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Furniture {
+    /// Names the layer with the checkout.
+    pub layer: LayerId,
+    /// Where that layer lies on this machine.
+    pub folder: PathBuf,
+    /// Where the working tree is in it, and inside.
+    pub workspace: String,
+    /// What is shown beside it, read-only.
+    pub shown: Vec<Shown>,
+    /// The files that are this sandbox's own.
+    pub files: Vec<Laid>,
+}
+
+/// A file that is laid into a working tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Laid {
+    /// Where, below the working tree.
+    pub path: String,
+    /// What it holds.
+    pub content: String,
+    /// Whether it is a program.
+    pub runs: bool,
 }
 
 /// The ability to make templates.

@@ -34,7 +34,7 @@ pub struct Setup {
     pub rate: Option<(u32, u32)>,
     /// How many steps are taken at once.
     /// How work is given out.
-    pub work: carrel_control::Work,
+    pub work: carrel_control::Workload,
     /// How many steps are taken at once.
     pub steps_at_once: usize,
     /// How many bytes of an exec's output are kept.
@@ -70,7 +70,7 @@ impl Default for Setup {
             retention: Retention::default(),
             create_takes: Duration::ZERO,
             rate: None,
-            work: carrel_control::Work::default(),
+            work: carrel_control::Workload::default(),
             steps_at_once: 16,
             transcript_cap: Settings::TRANSCRIPT_CAP,
             shared: None,

@@ -35,6 +35,11 @@ impl Problem {
         self
     }
 
+    pub(crate) fn with_errors(mut self, errors: Vec<FieldProblem>) -> Self {
+        self.body.errors = errors;
+        self
+    }
+
     pub(crate) fn with_retry_after(mut self, seconds: u64) -> Self {
         self.retry_after = Some(seconds.max(1));
         self

@@ -105,6 +105,7 @@ impl New {
         let env: Result<BTreeMap<_, _>, _> = self.env_vars.unwrap_or_default().into_iter().map(variable).collect();
         let metadata = self.metadata.map(Metadata::try_from).transpose();
         Ok(NewSandbox {
+            checkout: None,
             template: Some(names::ours(&self.template_id)?),
             env: Some(env?),
             metadata: metadata.map_err(|malformed| Refusal::malformed(format!("`metadata`: {}.", malformed.rule)))?,

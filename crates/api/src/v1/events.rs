@@ -55,7 +55,7 @@ struct Ask {
     /// About this task.
     #[serde(deserialize_with = "from_text")]
     task_id: Option<TaskId>,
-    /// Of these kinds, separated by commas: `sandbox`, `key`, `provider`, `template`, `repo`, `push`.
+    /// Of these kinds, separated by commas: `sandbox`, `key`, `provider`, `template`, `repo`, `push`, `pull`, `base`.
     kind: Option<String>,
 }
 

@@ -9,6 +9,7 @@ mod keys;
 mod logs;
 mod ports;
 mod providers;
+mod pulls;
 mod repos;
 mod sandboxes;
 mod secrets;
@@ -36,6 +37,7 @@ pub(crate) fn routes() -> OpenApiRouter<Doors> {
         .merge(agents::routes())
         .merge(sessions::routes())
         .merge(tasks::routes())
+        .merge(pulls::routes())
         .merge(events::routes())
         .merge(providers::routes())
         .merge(keys::routes())

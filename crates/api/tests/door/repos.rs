@@ -10,18 +10,18 @@ use crate::{denials, refused};
 
 /// A person's working tree.
 #[derive(Clone)]
-struct Work {
-    folder: PathBuf,
+pub(crate) struct Work {
+    pub(crate) folder: PathBuf,
 }
 
 impl Work {
-    fn new(house: &House, name: &str) -> Work {
+    pub(crate) fn new(house: &House, name: &str) -> Work {
         let work = Work { folder: house.folder().join(name) };
         std::fs::create_dir_all(&work.folder).unwrap();
         work
     }
 
-    async fn try_git(&self, args: &[&str]) -> Output {
+    pub(crate) async fn try_git(&self, args: &[&str]) -> Output {
         let mut command = tokio::process::Command::new("git");
         command.current_dir(&self.folder).env_clear().env("PATH", std::env::var_os("PATH").unwrap());
         for (name, value) in [
@@ -38,20 +38,20 @@ impl Work {
         command.args(args).output().await.unwrap()
     }
 
-    async fn git(&self, args: &[&str]) -> String {
+    pub(crate) async fn git(&self, args: &[&str]) -> String {
         let output = self.try_git(args).await;
         assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
     }
 
-    async fn refused(&self, args: &[&str]) -> String {
+    pub(crate) async fn refused(&self, args: &[&str]) -> String {
         let output = self.try_git(args).await;
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(!output.status.success(), "git {args:?} was not refused: {said}");
         said
     }
 
-    async fn commit(&self, file: &str, content: &str) -> String {
+    pub(crate) async fn commit(&self, file: &str, content: &str) -> String {
         std::fs::write(self.folder.join(file), content).unwrap();
         self.git(&["add", "--all"]).await;
         self.git(&["commit", "-q", "-m", &format!("feat: {file}")]).await;
@@ -60,7 +60,7 @@ impl Work {
 }
 
 /// An upstream on this machine with one commit.
-async fn upstream(house: &House) -> (Work, String) {
+pub(crate) async fn upstream(house: &House) -> (Work, String) {
     let work = Work::new(house, "upstream");
     work.git(&["init", "-q", "-b", "main"]).await;
     let head = work.commit("README.md", "hello\n").await;
@@ -68,17 +68,17 @@ async fn upstream(house: &House) -> (Work, String) {
 }
 
 /// The address of a repository with a key as its password. Only a test writes one like this.
-fn address(house: &House, secret: &str, repo: &str) -> String {
+pub(crate) fn address(house: &House, secret: &str, repo: &str) -> String {
     format!("{}/git/{repo}.git", house.url.replace("http://", &format!("http://x:{secret}@")))
 }
 
-async fn add(house: &House, body: Value) -> Value {
+pub(crate) async fn add(house: &House, body: Value) -> Value {
     let (status, repo) = house.ask(house.request(Method::POST, "/api/v1/repos").json(&body)).await;
     assert_eq!(status.as_u16(), 201, "{repo}");
     repo
 }
 
-async fn sync(house: &House, name: &str) -> Value {
+pub(crate) async fn sync(house: &House, name: &str) -> Value {
     let (status, repo) = house.ask(house.request(Method::POST, &format!("/api/v1/repos/{name}/sync"))).await;
     assert_eq!(status.as_u16(), 200, "{repo}");
     repo

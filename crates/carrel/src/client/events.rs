@@ -142,6 +142,7 @@ fn print(entry: &Entry) {
             let place = base.commit.as_ref().map_or("gone", |commit| commit.short());
             ("base", format!("{}  {}  {place}", base.repo, base.branch))
         }
+        Happening::Budget { budget } => ("budget", budget.note.clone()),
     };
     say::line(format_args!("{}  {}  {kind:<8}  {}", entry.cursor.0, entry.at, say::printable(&what)));
 }

@@ -6,6 +6,7 @@ mod copy;
 pub(crate) mod events;
 mod exec;
 pub(crate) mod key;
+pub(crate) mod pull;
 pub(crate) mod repo;
 pub(crate) mod sandbox;
 pub(crate) mod secret;

@@ -99,24 +99,29 @@ pub(crate) struct Rules {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Style {
+pub(crate) enum Style {
     Merge,
     Squash,
     Rebase,
 }
 
-impl Rules {
-    fn change(self) -> RepoChange {
-        let style = |style| match style {
+impl From<Style> for MergeStyle {
+    fn from(style: Style) -> Self {
+        match style {
             Style::Merge => MergeStyle::Merge,
             Style::Squash => MergeStyle::Squash,
             Style::Rebase => MergeStyle::Rebase,
-        };
+        }
+    }
+}
+
+impl Rules {
+    fn change(self) -> RepoChange {
         RepoChange {
             default_branch: self.default_branch,
             forge: self.forge,
             check_command: self.check_command,
-            merge: self.merge.map(style),
+            merge: self.merge.map(MergeStyle::from),
             branch_format: self.branch_format,
             keep_branches: self.keep_branches,
             allow_paths: self.allow_paths,

@@ -346,6 +346,7 @@ impl Create {
             agent_id: self.agent.clone(),
             task_id: self.task,
             repo: self.repo.clone(),
+            checkout: None,
             env: (!env.is_empty()).then_some(env),
             metadata: (!metadata.is_empty()).then(|| Metadata::try_from(metadata).map_err(usage)).transpose()?,
             timeout_s: self.timeout,

@@ -309,9 +309,9 @@ pub(crate) async fn only_repo(client: &Client) -> Result<RepoName, Failure> {
     let page: Page<carrel_model::public::RepoView> = client.get("/repos").await?;
     match page.items.as_slice() {
         [one] => Ok(one.name.clone()),
-        [] => Err(Failure::new("there is no repository yet")
-            .hint("add one with `carrel repo add`")
-            .exit(Exit::NotFound)),
+        [] => {
+            Err(Failure::new("there is no repository yet").hint("add one with `carrel repo add`").exit(Exit::NotFound))
+        }
         many => {
             let names: Vec<_> = many.iter().map(|repo| repo.name.to_string()).collect();
             Err(Failure::new(format!("say which repository with --repo: {}", names.join(", "))).exit(Exit::Usage))
@@ -442,7 +442,13 @@ async fn show_one(client: &Client, id: TaskId) -> Result<(), Failure> {
     field("desk", task.sandbox_id.as_ref().map(ToString::to_string).unwrap_or_default());
     let commits = format!("{} ahead, {} behind", task.ahead, task.behind);
     field("head", task.head.as_ref().map(|head| format!("{}  {commits}", head.short())).unwrap_or_default());
-    field("pull", task.pull.as_ref().map(|pull| format!("{} {} {}", pull.number, pull.phase.word(), pull.url)).unwrap_or_default());
+    field(
+        "pull",
+        task.pull
+            .as_ref()
+            .map(|pull| format!("{} {} {}", pull.number, pull.phase.word(), pull.url))
+            .unwrap_or_default(),
+    );
     for conflict in &task.conflicts {
         let with = conflict.task_id.map_or_else(|| task.base.to_string(), |other| format!("task {other}"));
         field("conflict", format!("with {with} in {}", conflict.paths.join(", ")));

@@ -1,5 +1,7 @@
 //! A house with real sandboxes and real git inside them.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a panic is the verdict of a test")]
 
+mod checkout;
 mod hatch;
+mod models;
 mod yard;

@@ -34,6 +34,12 @@ impl Yard {
         Yard { house: House::build(&TestDatabase::sqlite(), setup).await }
     }
 
+    /// A house that asks models elsewhere.
+    pub(crate) async fn asking(database: &TestDatabase, models: carrel_control::Models) -> Yard {
+        let setup = Setup { engine: Some(engine()), models, ..Setup::default() };
+        Yard { house: House::build(database, setup).await }
+    }
+
     pub(crate) async fn close(self) {
         self.house.close().await;
     }

@@ -23,6 +23,7 @@ pub(crate) mod steps;
 pub(crate) mod tasks;
 pub(crate) mod templates;
 pub(crate) mod visits;
+pub(crate) mod work;
 
 use carrel_model::Grant;
 use carrel_store::{Seen, Tx};

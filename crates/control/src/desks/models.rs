@@ -75,7 +75,10 @@ impl ModelsDesk<'_> {
         let customer = self.customer(grant).await?;
         let key = self.house.reveal(customer.repo.as_ref(), &provider.secret).await?;
         if key.is_none() && provider.needs_key {
-            let or = provider.variable().map(|name| format!("set {name} where `carrel serve` runs, or ")).unwrap_or_default();
+            let or = provider
+                .variable()
+                .map(|name| format!("set {name} where `carrel serve` runs, or "))
+                .unwrap_or_default();
             let why = format!(
                 "the house has no key for the models of {}: {or}`carrel secret set {}`",
                 provider.name, provider.secret
@@ -185,10 +188,13 @@ fn count(usage: &Usage, is_known: bool) {
     metrics::counter!("carrel_model_requests_total", "provider" => provider.clone(), "model" => model.clone(), "status" => status)
         .increment(1);
     let Tokens { input, output, cache_read, cache_write, .. } = usage.tokens;
-    for (kind, tokens) in [("input", input), ("output", output), ("cache_read", cache_read), ("cache_write", cache_write)] {
+    for (kind, tokens) in
+        [("input", input), ("output", output), ("cache_read", cache_read), ("cache_write", cache_write)]
+    {
         metrics::counter!("carrel_model_tokens_total", "provider" => provider.clone(), "model" => model.clone(), "kind" => kind)
             .increment(tokens);
     }
     let micros = usage.cost.map_or(0, |cost| cost.micros().unsigned_abs());
-    metrics::counter!("carrel_model_cost_microdollars_total", "provider" => provider, "model" => model).increment(micros);
+    metrics::counter!("carrel_model_cost_microdollars_total", "provider" => provider, "model" => model)
+        .increment(micros);
 }

@@ -18,7 +18,9 @@ use crate::{
     Error, Foreseen, LetterRefused, Live, MergeRefused, MergeWish, Merged, Moved, Paging, Posted,
     forges::forge_as,
     house::House,
-    pulls::{PullWish, checks_of, comment_of, forecast, look_at_pull, merge_pull, open_pull, publish, review_of, take_letter},
+    pulls::{
+        PullWish, checks_of, comment_of, forecast, look_at_pull, merge_pull, open_pull, publish, review_of, take_letter,
+    },
 };
 
 /// Shows pull requests, speaks at them, and merges them.

@@ -129,11 +129,16 @@ impl ReposDesk<'_> {
         Ok(RepoView::from(&settle(self.house, repo, note).await?))
     }
 
-    /// Brings one up to date now, and says how it is.
+    /// Brings one up to date now, with its pulls, and says how it is.
     pub async fn sync(&self, grant: &Grant, name: &RepoName) -> Result<RepoView, Error> {
         self.house.admit(grant, Action::RepoSync, Subject::Repo(name)).await?;
         find(self.house, name).await?;
-        Ok(RepoView::from(&bring_up_to_date(self.house, name).await?))
+        let repo = bring_up_to_date(self.house, name).await?;
+        // A forge that does not answer leaves the repository as good as it is.
+        if let Err(error) = crate::pulls::look_at_repo(self.house, &repo).await {
+            tracing::debug!(error = &error as &dyn std::error::Error, repo = %name, "pulls were not looked at");
+        }
+        Ok(RepoView::from(&repo))
     }
 
     /// Removes one, with its mirror.

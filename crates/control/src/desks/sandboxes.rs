@@ -5,14 +5,16 @@ use std::{sync::Arc, time::Duration};
 use carrel_model::{
     Action, AgentId, Authority, Grant, ProviderName, SandboxId, Subject, TaskId, TemplateName,
     audit::{AuditLine, Outcome},
-    public::{Happening, NewSandbox, SandboxDetail, SandboxPage, SandboxView, StatsView},
-    sandbox::{AtEnd, Depth, Ended, Isolation, Lifetime, Manners, Phase, Sandbox, Spec, Want},
+    public::{Happening, NewCheckout, NewSandbox, SandboxDetail, SandboxPage, SandboxView, StatsView},
+    sandbox::{AtEnd, Author, Depth, Ended, Isolation, Lifetime, Manners, Phase, Sandbox, Spec, Want},
 };
 use carrel_sandbox::Reach;
 use carrel_store::{Filter, Leased, News, Tx};
 
 use super::see_request;
-use crate::{Error, Idempotency, Paging, house::House, registry::Post, secret::new_sandbox_id};
+use crate::{
+    Error, Idempotency, Paging, house::House, registry::Post, secret::new_sandbox_id, work::furnish::plan_checkout,
+};
 
 /// Creates, shows and changes sandboxes.
 pub struct SandboxesDesk<'h> {
@@ -72,9 +74,18 @@ impl SandboxesDesk<'_> {
         let name = new.provider.clone().unwrap_or_else(|| self.house.settings.defaults.provider.clone());
         let post = self.house.post(&name)?;
         let isolation = post.usual_isolation().unwrap_or(Isolation::None);
-        let manners = new.manners();
-        let spec =
+        let (manners, checkout) = (new.manners(), new.checkout.take());
+        let mut spec =
             new.into_spec(&self.house.settings.defaults, isolation).map_err(|fields| Error::Invalid { fields })?;
+        if let Some(NewCheckout { base, branch }) = checkout {
+            let repo = spec.repo.clone().ok_or_else(|| Error::field("checkout", "a checkout needs a `repo`"))?;
+            self.house.admit(grant, Action::RepoRead, Subject::Repo(&repo)).await?;
+            let who = spec.agent_id.as_ref().map_or("carrel", |agent| agent.as_str());
+            let author = Author::new(who, &format!("{who}@carrel.localhost"))
+                .map_err(|bad| Error::field("agent_id", bad.rule))?;
+            let planned = plan_checkout(self.house, &repo, spec.task_id, base, branch, author).await?;
+            spec.checkout = Some(planned);
+        }
         self.create_as(grant, Action::SandboxCreate, new_sandbox_id(), spec, manners, idempotency).await
     }
 

@@ -59,7 +59,8 @@ impl SessionsDesk<'_> {
         self.house.admit(grant, Action::SessionCreate, subject).await?;
         let found = agents::find(self.house, &agent).await.map_err(|error| as_field("agent", error))?;
         let title = new.title.unwrap_or_else(|| "Untitled".to_owned());
-        if title.trim().is_empty() || title.chars().count() > 200 || title.contains(|letter: char| letter.is_control()) {
+        if title.trim().is_empty() || title.chars().count() > 200 || title.contains(|letter: char| letter.is_control())
+        {
             return Err(Error::field("title", "1 to 200 characters on one line"));
         }
         let meta = new.meta.unwrap_or_default();
@@ -200,7 +201,9 @@ impl SessionsDesk<'_> {
     pub async fn pause(&self, grant: &Grant, id: &SessionId) -> Result<Arc<SandboxView>, Error> {
         let session = self.look(grant, id, Action::SessionDrive).await?;
         if session.turn.is_some() {
-            return Err(Error::Conflict { why: "the agent works on an answer; it is never paused in the middle".into() });
+            return Err(Error::Conflict {
+                why: "the agent works on an answer; it is never paused in the middle".into(),
+            });
         }
         let sandbox = desk_of(&session)?.clone();
         let house = desk::grant_of(&session.created_by);

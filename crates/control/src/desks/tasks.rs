@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use carrel_model::{
-    Action, AgentId, Authority, Branch, CommitId, Grant, RepoName, SandboxId, SessionId, Subject, TaskId,
+    Action, AgentId, Authority, Branch, CommitId, Grant, RepoName, SessionId, Subject, TaskId,
     agent::Voice,
     audit::{AuditLine, Outcome},
     public::{Happening, NewAttempts, NewMessage, NewTask, TaskChange, TaskPage, TaskView, Timeline, micros},
@@ -141,7 +141,8 @@ impl TasksDesk<'_> {
             Box::pin(async move {
                 let unstarted = task.phase == TaskPhase::Backlog && task.sandbox_id.is_none();
                 if (change.prompt.is_some() || change.agent.is_some()) && !unstarted {
-                    let why = "its prompt and agent are changed before it is started; say something to its agent instead";
+                    let why =
+                        "its prompt and agent are changed before it is started; say something to its agent instead";
                     return Err(Error::Conflict { why: why.into() });
                 }
                 if let Some(depends_on) = change.depends_on {
@@ -276,13 +277,7 @@ impl TasksDesk<'_> {
     }
 
     /// What a task changes, as text: from where it left the base up to its newest save, or between two checkpoints.
-    pub async fn diff(
-        &self,
-        grant: &Grant,
-        id: TaskId,
-        from: Option<i64>,
-        to: Option<i64>,
-    ) -> Result<Vec<u8>, Error> {
+    pub async fn diff(&self, grant: &Grant, id: TaskId, from: Option<i64>, to: Option<i64>) -> Result<Vec<u8>, Error> {
         let task = self.look(grant, id, Action::TaskRead).await?;
         let mirror = self.house.library.mirror(&task.repo).await?;
         let at = async |seq: i64| {
@@ -300,7 +295,7 @@ impl TasksDesk<'_> {
             None => mirror.merge_base(&task.base, &newest).await?.or_else(|| task.base_commit.clone()),
         };
         match base {
-            Some(base) => Ok(mirror.diff(&base, &newest).await?),
+            Some(base) => Ok(mirror.patch(&base, &newest).await?),
             None => Ok(Vec::new()),
         }
     }
@@ -633,7 +628,10 @@ async fn check_dependencies(tx: &mut Tx, own: Option<TaskId>, edges: &[Dependenc
         let mut all = tx.task_edges().await?;
         all.insert(own, ids);
         if closes_a_circle(&all, own) {
-            return Err(Error::field("depends_on", "it would wait for itself: the tasks wait for each other in a circle"));
+            return Err(Error::field(
+                "depends_on",
+                "it would wait for itself: the tasks wait for each other in a circle",
+            ));
         }
     }
     Ok(())
@@ -659,11 +657,6 @@ pub(super) fn as_field(field: &str, error: Error) -> Error {
 
 pub(crate) fn no_task(id: TaskId) -> Error {
     Error::NotFound { what: format!("task {id}") }
-}
-
-/// A desk's id, for who asks by it.
-pub(crate) fn sandbox_of(task: &Task) -> Result<&SandboxId, Error> {
-    task.sandbox_id.as_ref().ok_or_else(|| Error::Conflict { why: format!("task {} has no desk yet", task.id) })
 }
 
 /// Why somebody must look, when a step broke off in this phase.

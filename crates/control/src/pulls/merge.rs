@@ -134,7 +134,7 @@ pub(crate) async fn merge_pull(house: &Arc<House>, wish: MergeWish) -> Result<Me
         };
         // What is cut off here is found or done anew by whoever asks next.
         let closing = || Error::Unavailable { why: "the server is about to end; ask again".into(), source: None };
-        stop.run_until_cancelled(merging).await.unwrap_or_else(|| Err(closing().into()))
+        Box::pin(stop.run_until_cancelled(merging)).await.unwrap_or_else(|| Err(closing().into()))
     });
     merging.await.map_err(|ended| Error::Internal(Box::new(ended)))?
 }

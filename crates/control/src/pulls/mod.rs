@@ -26,12 +26,13 @@ pub(crate) use self::{
     look::{look_at_pull, look_at_pulls_of},
     merge::merge_pull,
     view::{checks_of, comment_of, review_of},
-    walk::{take_up_former_lanes, walk},
+    walk::{look_at_repo, take_up_former_lanes, walk},
 };
 pub(crate) use self::{
     forecast::forecast,
     open::{PullWish, open_pull},
     publish::publish,
+    rebase::{Rebased, rebase_branch},
 };
 pub use self::{
     forecast::{Foreseen, ForeseenWith, Live, Moved},

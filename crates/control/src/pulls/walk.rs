@@ -29,7 +29,7 @@ pub(crate) async fn walk(house: Arc<House>) {
     loop {
         let repos = house.store.repos().list().await.unwrap_or_default();
         for repo in repos.into_iter().filter(|repo| repo.phase == RepoPhase::Ready) {
-            if let Err(error) = pass(&house, &repo).await {
+            if let Err(error) = pass_by(&house, &repo).await {
                 tracing::debug!(error = &error as &dyn std::error::Error, repo = %repo.name, "pulls were not looked at");
             }
         }
@@ -37,18 +37,23 @@ pub(crate) async fn walk(house: Arc<House>) {
     }
 }
 
-/// Looks at the pulls of one repository.
-async fn pass(house: &Arc<House>, repo: &Repo) -> Result<(), Error> {
+async fn pass_by(house: &Arc<House>, repo: &Repo) -> Result<(), Error> {
     tell_of_bases(house, repo).await?;
+    look_at_repo(house, repo).await?;
+    for pull in open_pulls(house, repo).await? {
+        merge_by_itself(house, &pull).await;
+    }
+    Ok(())
+}
+
+/// Looks at whatever may be new at the pulls of one repository.
+pub(crate) async fn look_at_repo(house: &Arc<House>, repo: &Repo) -> Result<(), Error> {
     if Place::of(house, repo).await? == Place::Embedded {
         for pull in open_pulls(house, repo).await? {
             look_at_pull(house, &repo.name, pull.number).await?;
         }
     } else {
         read_on(house, repo).await?;
-    }
-    for pull in open_pulls(house, repo).await? {
-        merge_by_itself(house, &pull).await;
     }
     Ok(())
 }

@@ -75,8 +75,7 @@ pub(crate) async fn create_for_task(house: &Arc<House>, task: &Task, id: &Sandbo
     }
     let mirror = house.library.mirror(&repo.name).await?;
     let commit = start_of(&mirror, task).await?;
-    let checkout =
-        Checkout { branch: task.branch.clone(), base: task.base.clone(), commit, author: author(&agent) };
+    let checkout = Checkout { branch: task.branch.clone(), base: task.base.clone(), commit, author: author(&agent)? };
     let idle = house.settings.work.idle;
     let wish = Wish {
         agent: &agent,
@@ -135,7 +134,7 @@ async fn checkout_of_session(
     let commit = mirror.head_of(&base).await?;
     let word = session.id.as_str().trim_start_matches("ses_");
     let branch: Branch = format!("session-{word}").parse().map_err(|_| no_session(&session.id))?;
-    let checkout = Checkout { branch, base, commit, author: author(agent) };
+    let checkout = Checkout { branch, base, commit, author: author(agent)? };
     Ok((repo, checkout))
 }
 
@@ -205,7 +204,11 @@ async fn create(house: &Arc<House>, grant: &Grant, id: &SandboxId, wish: Wish<'_
         None => defaults.provider.clone(),
         Some(level) => {
             let offers = |name: &&carrel_model::ProviderName| {
-                house.providers.get(*name).and_then(|post| post.fitness()).is_some_and(|fit| fit.isolation.contains(&level))
+                house
+                    .providers
+                    .get(*name)
+                    .and_then(|post| post.fitness())
+                    .is_some_and(|fit| fit.isolation.contains(&level))
             };
             let found = std::iter::once(&defaults.provider).chain(house.providers.keys()).find(offers);
             found.cloned().ok_or_else(|| Error::field("isolation", "no provider of this server offers it"))?
@@ -238,6 +241,7 @@ async fn create(house: &Arc<House>, grant: &Grant, id: &SandboxId, wish: Wish<'_
 }
 
 /// Agents sign with their own name, at an address that is nobody's.
-pub(crate) fn author(agent: &Agent) -> Author {
-    Author { name: agent.name.to_string(), email: format!("{}@agents.carrel.invalid", agent.name) }
+fn author(agent: &Agent) -> Result<Author, Error> {
+    let email = format!("{}@agents.carrel.invalid", agent.name);
+    Author::new(agent.name.as_str(), &email).map_err(|error| Error::field("agent", error.to_string()))
 }

@@ -36,9 +36,10 @@ pub(crate) async fn give_room(house: &Arc<House>) -> Result<usize, Error> {
                 if all >= work.at_once {
                     break;
                 }
-                let waits = task.depends_on.iter().any(|edge| {
-                    phases.get(&edge.task_id).is_none_or(|phase| !edge.until.is_reached(*phase))
-                });
+                let waits = task
+                    .depends_on
+                    .iter()
+                    .any(|edge| phases.get(&edge.task_id).is_none_or(|phase| !edge.until.is_reached(*phase)));
                 let repo: &mut usize = by_repo.entry(RepoName::clone(&task.repo)).or_default();
                 let agent: &mut usize = by_agent.entry(AgentId::clone(&task.agent)).or_default();
                 let most = agents.get(&task.agent).copied().unwrap_or(work.at_once);

@@ -66,10 +66,8 @@ fn beside(house: &Arc<House>, repo: RepoName, moved: Moved) {
 async fn predict(house: &Arc<House>, repo: &RepoName, moved: &Moved) -> Result<(), Error> {
     let _turn = house.forges.turn(&format!("forecast {repo}")).await;
     let tasks = house.store.tasks().live(repo).await?;
-    let live: Vec<Live> = tasks
-        .iter()
-        .map(|task| Live { task: task.id, branch: task.branch.clone(), base: task.base.clone() })
-        .collect();
+    let live: Vec<Live> =
+        tasks.iter().map(|task| Live { task: task.id, branch: task.branch.clone(), base: task.base.clone() }).collect();
     let foreseen = forecast(house, repo, &live, moved).await?;
     let mirror = house.library.mirror(repo).await?;
     for task in &tasks {

@@ -387,11 +387,8 @@ impl Hand<'_> {
             Rebased::Moved { .. } => {
                 // The desk follows its branch.
                 let line = format!("git fetch -q origin '{0}' && git reset -q --hard FETCH_HEAD", task.branch);
-                let follow = NewExec {
-                    command: Some(line),
-                    cwd: Some(carrel_git::WORKSPACE.to_owned()),
-                    ..NewExec::default()
-                };
+                let follow =
+                    NewExec { command: Some(line), cwd: Some(carrel_git::WORKSPACE.to_owned()), ..NewExec::default() };
                 let mut running = ExecsDesk { house }.start(&self.grant, sandbox, follow).await?;
                 while running.output.next().await?.is_some() {}
                 Ok(true)
@@ -593,11 +590,11 @@ impl Hand<'_> {
             && Some(&newest) != task.base_commit.as_ref()
         {
             let kept = RefName::kept(task.id);
-            mirror.keep(&kept, &newest).await?;
+            mirror.hold(&kept, &newest).await?;
             note = Some(format!("What was done is kept as {kept} at {}.", newest.short()));
         }
         if let Some(pull) = task.pull.as_ref().filter(|pull| !pull.phase.is_over()) {
-            match (PullsDesk { house }).close(&self.grant, &task.repo, pull.number).await {
+            match (PullsDesk { house }).set_open(&self.grant, &task.repo, pull.number, false).await {
                 Ok(_) | Err(Error::NotFound { .. } | Error::Conflict { .. }) => {}
                 Err(error) => return Err(error),
             }

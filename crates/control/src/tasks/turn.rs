@@ -12,7 +12,7 @@ use carrel_model::{
     session::{Moment, MomentKind, Session, ToolUse, Turn},
 };
 use carrel_store::{Stream, Tx};
-use futures::FutureExt;
+use futures::{FutureExt, StreamExt};
 
 use crate::{
     Error, ExecsDesk, FilesDesk, Running,
@@ -54,7 +54,7 @@ where
     let grant = super::desk::grant_of(&session.created_by);
     let Some(session) = plan(house, at.session).await? else { return Ok(Went::Nothing) };
     let Some(turn) = session.turn.clone() else { return Ok(Went::Nothing) };
-    let running = match ExecsDesk { house }.follow(&turn.exec).await? {
+    let running = match (ExecsDesk { house }).follow(&turn.exec).await? {
         Some(running) => running,
         None if turn.begun => {
             // It began, and nothing is known of it: its row was forgotten. It is asked again.
@@ -134,9 +134,9 @@ async fn start(
         first: session.delivered == 0,
         place: Default::default(),
     };
-    let launch = dialect.launch(&agents::settings(agent), &asked).map_err(|error| Error::Conflict {
-        why: format!("the agent `{}` cannot be started: {error}", agent.name),
-    })?;
+    let launch = dialect
+        .launch(&agents::settings(agent), &asked)
+        .map_err(|error| Error::Conflict { why: format!("the agent `{}` cannot be started: {error}", agent.name) })?;
     let files = FilesDesk { house };
     for file in &launch.files {
         let bytes = bytes::Bytes::from(file.bytes.to_vec());
@@ -300,13 +300,7 @@ async fn save(house: &Arc<House>, sandbox: &SandboxId) -> Option<CommitId> {
 }
 
 /// Writes moments of a turn down, and how many there are now.
-async fn write(
-    house: &Arc<House>,
-    id: &SessionId,
-    turn: &Turn,
-    moments: Vec<Said>,
-    heard: u32,
-) -> Result<(), Error> {
+async fn write(house: &Arc<House>, id: &SessionId, turn: &Turn, moments: Vec<Said>, heard: u32) -> Result<(), Error> {
     if moments.is_empty() {
         return Ok(());
     }
@@ -454,18 +448,3 @@ async fn edit(
     });
     edited.await
 }
-
-/// Says something to the agent in the name of the house, to be delivered with its next turn.
-pub(crate) async fn tell_agent(house: &Arc<House>, id: &SessionId, text: String) -> Result<(), Error> {
-    let id = id.clone();
-    let told = house.store.change(move |tx| {
-        Box::pin(async move {
-            let mut session = tx.lock_session(&id).await?.ok_or_else(|| no_session(&id))?;
-            tx.say(&mut session, moment(MomentKind::Message, Voice::House, text)).await?;
-            tx.put_session(&mut session).await?;
-            Ok::<_, Error>(())
-        })
-    });
-    told.await
-}
-

@@ -1,6 +1,10 @@
 //! Work in progress is saved, and nobody is disturbed.
 
-use carrel_git::wip::{RESTORE_SCRIPT, SAVE_SCRIPT, save_folder};
+use carrel_git::{
+    Mirror,
+    inside::{RESTORE, SAVE},
+    wip::save_folder,
+};
 use carrel_model::TaskId;
 
 use crate::bench::{Door, Room, Work};
@@ -30,6 +34,11 @@ fn tree_of(work: &Work, commit: &str) -> String {
     work.git(&["ls-tree", "-r", "--name-only", commit])
 }
 
+/// The same, as the mirror has it.
+fn tree_in(work: &Work, mirror: &Mirror, commit: &str) -> String {
+    work.git(&["--git-dir", mirror.path().to_str().unwrap(), "ls-tree", "-r", "--name-only", commit])
+}
+
 const SAVED: &str = ".gitignore\nREADME.md\ndeep/new file.txt\nkept.txt\nstaged.txt";
 
 #[tokio::test(flavor = "multi_thread")]
@@ -45,22 +54,23 @@ async fn a_sandbox_saves_its_working_tree_through_the_gateway_and_another_goes_o
     let status = sandbox.git(&["status", "--porcelain"]);
     let index = std::fs::read(sandbox.folder.join(".git/index")).unwrap();
     let folder = sandbox.folder.to_str().unwrap();
-    let saved = sh(&sandbox, SAVE_SCRIPT, &[folder, "refs/carrel/wip/5"]);
+    let (url, began) = (door.url("task-5"), sandbox.head().to_string());
+    let save = [folder, "refs/carrel/wip/5", &url, &began, "51200"];
+    let saved = sh(&sandbox, SAVE, &save);
     assert_eq!(mirror.wip(task).await.unwrap().unwrap().as_str(), saved);
     assert_eq!(std::fs::read(sandbox.folder.join(".git/index")).unwrap(), index, "the agent's index is its own");
     assert_eq!(sandbox.git(&["status", "--porcelain"]), status);
-    assert_eq!(tree_of(&sandbox, &saved), SAVED);
-    assert_eq!(sh(&sandbox, SAVE_SCRIPT, &[folder, "refs/carrel/wip/5"]), "", "nothing is new");
-    assert!(!sandbox.folder.join(".git/carrel-wip").exists());
+    assert_eq!(tree_in(&sandbox, &mirror, &saved), SAVED);
+    assert_eq!(sh(&sandbox, SAVE, &save), "", "nothing is new");
+    assert!(!sandbox.folder.join(".git/carrel/save/lock").exists());
 
     // The sandbox is lost before it pushed its branch. Another begins at the commit that the saved one stands on.
     let commit = mirror.wip(task).await.unwrap().unwrap();
     let head = mirror.parent_of(&commit).await.unwrap().unwrap();
     std::fs::remove_dir_all(&sandbox.folder).unwrap();
     let next = room.clone(&door.url("task-5"), "next", &[]);
-    next.git(&["fetch", "-q", "origin", "refs/carrel/wip/5"]);
-    next.git(&["checkout", "-q", "-b", "task-5", head.as_str()]);
-    sh(&next, RESTORE_SCRIPT, &[next.folder.to_str().unwrap(), commit.as_str()]);
+    let folder = next.folder.to_str().unwrap();
+    sh(&next, RESTORE, &[folder, commit.as_str(), "refs/carrel/wip/5", &url, "task-5"]);
     assert_eq!(next.read("kept.txt"), "changed\n");
     assert_eq!(next.read("staged.txt"), "and changed again\n");
     assert_eq!(next.git(&["status", "--porcelain"]), " D gone.txt\n M kept.txt\n?? deep/\n?? staged.txt");
@@ -79,8 +89,9 @@ async fn work_with_a_secret_or_a_huge_file_is_saved_and_still_not_let_into_a_bra
     sandbox.commit("feat: configure");
     sandbox.write("later.txt", "later\n");
     std::fs::File::create(sandbox.folder.join("huge.bin")).unwrap().set_len(60 << 20).unwrap();
-    let saved = sh(&sandbox, SAVE_SCRIPT, &[sandbox.folder.to_str().unwrap(), "refs/carrel/wip/8"]);
-    assert_eq!(tree_of(&sandbox, &saved), "README.md\nlater.txt\nprod.env");
+    let saved =
+        sh(&sandbox, SAVE, &[sandbox.folder.to_str().unwrap(), "refs/carrel/wip/8", &door.url("task-8"), "", "51200"]);
+    assert_eq!(tree_in(&sandbox, &mirror, &saved), "README.md\nlater.txt\nprod.env");
     let said = sandbox.refused(&["push", "origin", "task-8"]);
     assert!(said.contains("(it holds a secret)"), "what was saved was not looked through: {said}");
 }

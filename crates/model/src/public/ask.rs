@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use super::FieldProblem;
 use crate::{
-    AgentId, ProviderName, RepoName, Role, SandboxId, TaskId, TemplateName,
+    AgentId, Branch, ProviderName, RepoName, Role, SandboxId, TaskId, TemplateName,
     number::{Cpus, Whole},
     sandbox::{
         AtEnd, Depth, DiskMb, EnvName, EnvValue, HostRule, Isolation, Lifetime, Limits, MOST_ENV, Manners, MemoryMb,
@@ -40,6 +40,9 @@ pub struct NewSandbox {
     /// The repository that it works on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repo: Option<RepoName>,
+    /// Checks the repository out at `/workspace`.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "an_object")]
+    pub checkout: Option<NewCheckout>,
     /// Environment of everything that runs inside: at most 256 variables.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<BTreeMap<String, String>>)]
@@ -106,6 +109,18 @@ pub struct NewNetwork {
     /// With mode `open`: gives it a network interface of its own, for programs that speak more than TCP or know no proxy.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interface: bool,
+}
+
+/// The working tree that a sandbox begins with.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewCheckout {
+    /// Where it begins, and what the work is for; the default branch of the repository when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<Branch>,
+    /// What is checked out; the branch of the task when left out, or the base where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<Branch>,
 }
 
 /// Starts a lifetime anew.
@@ -266,6 +281,7 @@ impl NewSandbox {
             agent_id: self.agent_id,
             task_id: self.task_id,
             repo: self.repo,
+            checkout: None,
             env,
             metadata: self.metadata.unwrap_or_default(),
             lifetime: self.timeout_s.unwrap_or(defaults.lifetime),

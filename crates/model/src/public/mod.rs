@@ -15,7 +15,8 @@ mod view;
 mod work;
 
 pub use ask::{
-    Defaults, Field, NewFork, NewKey, NewLimits, NewNetwork, NewPause, NewSandbox, NewSnapshot, NewTimeout, SignIn,
+    Defaults, Field, NewCheckout, NewFork, NewKey, NewLimits, NewNetwork, NewPause, NewSandbox, NewSnapshot,
+    NewTimeout, SignIn,
 };
 pub use entry::{Cursor, Drain, Entry, Happening, Kind, Reset};
 pub use exec::{

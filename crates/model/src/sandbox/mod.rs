@@ -1,10 +1,12 @@
 //! Sandboxes: what they are asked to be, how they live, and how their row reads.
 
+mod checkout;
 mod life;
 mod pause;
 mod spec;
 mod usage;
 
+pub use checkout::{Author, Checkout};
 pub use life::{Fact, OutOfOrder, Phase, Step, Want};
 pub use pause::{Depth, Manners, Sleep};
 pub use spec::{
@@ -181,6 +183,7 @@ mod tests {
             agent_id: None,
             task_id: None,
             repo: None,
+            checkout: None,
             env: Default::default(),
             metadata: Default::default(),
             lifetime: Lifetime::new(60).unwrap(),

@@ -10,6 +10,8 @@ use crate::{
     number::{Cpus, Whole},
 };
 
+use super::Checkout;
+
 /// What a sandbox is asked to be. Complete: defaults are already in it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Spec {
@@ -26,6 +28,9 @@ pub struct Spec {
     /// The repository that it works on: what its grant may fetch from, and its task may push to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repo: Option<RepoName>,
+    /// The working tree of that repository that it begins with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkout: Option<Checkout>,
     /// Environment of everything that runs inside. May hold secrets of the user: never shown, never journalled.
     pub env: BTreeMap<EnvName, EnvValue>,
     /// What the user wrote on it.

@@ -3,7 +3,7 @@
 /// The account's name.
 pub(super) const USER: &str = "user";
 /// The account's number, and that of its group.
-pub(super) const USER_ID: u32 = 1000;
+pub const USER_ID: u32 = 1000;
 /// The account's home.
 pub(super) const HOME: &str = "/home/user";
 /// Where programs are looked for.

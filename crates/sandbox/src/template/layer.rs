@@ -2,18 +2,20 @@
 
 use std::{fmt, str::FromStr};
 
-use carrel_model::Malformed;
+use carrel_model::{CommitId, Malformed};
 use serde::{Deserialize, Serialize};
 
 /// Names a layer: `sha256-` and 64 hexadecimal digits for one that is known by what it holds, `snap-` and 32 for one
-/// that nobody has read (the files of a sandbox, kept as they were).
+/// that nobody has read (the files of a sandbox, kept as they were), `tree-`, 40 digits and perhaps a user's number for
+/// a checkout of git's, which lies elsewhere.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct LayerId(String);
 
 impl LayerId {
     /// The rule that every name of this kind follows.
-    pub const RULE: &'static str = "a layer id is `sha256-` and 64 hexadecimal digits, or `snap-` and 32";
+    pub const RULE: &'static str =
+        "a layer id is `sha256-` and 64 hexadecimal digits, `snap-` and 32, or `tree-`, 40 and perhaps a user";
 
     /// The name of a layer that nobody has read, from random bytes.
     pub fn snapshot(random: [u8; 16]) -> Self {
@@ -30,6 +32,21 @@ impl LayerId {
         &self.0
     }
 
+    /// The name of a checkout, by its tree and whose its files are.
+    pub fn checkout(tree: &CommitId, owner: Option<u32>) -> Self {
+        LayerId(owner.map_or_else(|| format!("tree-{tree}"), |owner| format!("tree-{tree}-{owner}")))
+    }
+
+    /// Whether it is a checkout.
+    pub fn is_checkout(&self) -> bool {
+        self.0.starts_with("tree-")
+    }
+
+    /// Whether it was the upper of a sandbox.
+    pub fn is_snapshot(&self) -> bool {
+        self.0.starts_with("snap-")
+    }
+
     /// Whether the name is a digest of what the layer holds.
     pub fn is_digest(&self) -> bool {
         self.0.starts_with("sha256-")
@@ -39,6 +56,14 @@ impl LayerId {
 impl TryFrom<String> for LayerId {
     type Error = Malformed;
     fn try_from(text: String) -> Result<Self, Malformed> {
+        if let Some(rest) = text.strip_prefix("tree-") {
+            let (tree, owner) = rest.split_once('-').map_or((rest, None), |(tree, owner)| (tree, Some(owner)));
+            let good = owner.is_none_or(|owner| owner.parse::<u32>().is_ok_and(|number| number.to_string() == owner));
+            return match tree.parse::<CommitId>() {
+                Ok(_) if good => Ok(LayerId(text)),
+                _ => Err(Malformed { rule: Self::RULE }),
+            };
+        }
         let digits = match (text.strip_prefix("sha256-"), text.strip_prefix("snap-")) {
             (Some(digits), _) if digits.len() == 64 => digits,
             (_, Some(digits)) if digits.len() == 32 => digits,
@@ -90,9 +115,15 @@ mod tests {
         assert_eq!(snapshot.as_str().parse(), Ok(snapshot.clone()));
         assert!(!snapshot.is_digest());
 
+        let tree = LayerId::checkout(&"a".repeat(40).parse().expect("a tree"), Some(1000));
+        assert_eq!(tree.as_str().parse(), Ok(tree.clone()));
+        assert!(tree.is_checkout() && !tree.is_digest() && !tree.is_snapshot());
+
         let upper = digest.as_str().to_uppercase();
         let long = format!("{digest}0");
-        for text in ["", "sha256-", "sha256-../../etc", "snap-..", "../x", "sha256", &upper, &long] {
+        for text in
+            ["", "sha256-", "sha256-../../etc", "snap-..", "../x", "sha256", "tree-", "tree-../..", &upper, &long]
+        {
             assert!(text.parse::<LayerId>().is_err(), "{text}");
         }
         let hidden = format!("\"sha256-{}\"", "/".repeat(64));

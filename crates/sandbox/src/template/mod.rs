@@ -23,6 +23,7 @@ mod shelves;
 mod tree;
 mod unpack;
 
+pub use account::USER_ID;
 pub use debian::{DEBIAN_PACKAGES, make_debian};
 pub use error::TemplateError;
 pub use host::make_host;
@@ -74,6 +75,18 @@ pub struct Config {
     pub ready_command: Option<String>,
     /// Folders of the host that are shown inside, read-only, at the same place (the `host` template: `/usr`).
     pub host_folders: Vec<PathBuf>,
+    /// Folders of the host that are shown inside, read-only, at another place (the objects that a checkout borrows).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shown: Vec<Shown>,
+}
+
+/// A folder of the host, and where it is shown inside.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Shown {
+    /// On the host.
+    pub from: PathBuf,
+    /// Inside.
+    pub at: PathBuf,
 }
 
 /// What a template is made from.

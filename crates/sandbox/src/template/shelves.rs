@@ -177,6 +177,36 @@ impl Shelves {
         Ok(name)
     }
 
+    /// Puts a layer that lies elsewhere on the shelf, by a link, and spares it as [`Shelves::adopt`] does. It is kept
+    /// where it lies for as long as the link is here ([`Shelves::borrowed`]). A second time finds it linked.
+    pub fn link(&self, folder: &Path, name: &LayerId) -> io::Result<()> {
+        if !name.is_checkout() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "only checkouts lie elsewhere"));
+        }
+        let place = self.layer(name);
+        let mut spared = self.spared();
+        if fs::read_link(&place).ok().as_deref() != Some(folder) {
+            let draft = self.draft()?;
+            std::os::unix::fs::symlink(folder, draft.scratch("link"))?;
+            fs::rename(draft.scratch("link"), &place)?;
+            sync_folder(&self.place("layers"))?;
+        }
+        *spared.entry(name.clone()).or_default() += 1;
+        Ok(())
+    }
+
+    /// Where the layers lie that are here by a link.
+    pub fn borrowed(&self) -> io::Result<Vec<PathBuf>> {
+        let mut places = Vec::new();
+        for entry in fs::read_dir(self.place("layers"))? {
+            let entry = entry?;
+            if entry.file_type()?.is_symlink() {
+                places.push(fs::read_link(entry.path())?);
+            }
+        }
+        Ok(places)
+    }
+
     /// Waits until all that lies on the shelves would survive a power cut.
     pub fn settle(&self) -> io::Result<()> {
         Ok(rustix::fs::syncfs(File::open(&self.0.folder)?)?)

@@ -248,6 +248,7 @@ pub(crate) fn a_spec() -> Spec {
         agent_id: None,
         task_id: None,
         repo: None,
+        checkout: None,
         env: Default::default(),
         metadata: Default::default(),
         lifetime: Lifetime::new(3600).unwrap(),

@@ -1,10 +1,10 @@
-//! What the stand-in does with a request. Behind it stands the fake; here are GitHub's manners: its statuses, its
+//! What the stand-in does with a request. Behind it stands an embedded forge; here are GitHub's manners: its statuses, its
 //! refusals, and what it finds out only when asked twice.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use carrel_forge::{
     BranchName, Check, CheckState, CommitId, Forge, ForgeError, Merge, MergeWay, Mergeable, NewComment, NewPull,
-    NewReview, Place, Pull, PullChange, PullNumber, PullState, Repository, Side, Verdict, forges::fake::Fake,
+    NewReview, Place, Pull, PullChange, PullNumber, PullState, Side, Verdict, forges::embedded::Embedded,
 };
 use carrel_model::Timestamp;
 use serde_json::{Value, json};
@@ -46,8 +46,8 @@ fn not_found() -> Reply {
 }
 
 impl Asked<'_> {
-    fn fake(&self) -> Fake {
-        self.house.fake.acting_as(self.login)
+    fn forge(&self) -> Embedded {
+        self.house.forge.acting_as(self.login)
     }
 
     fn text(&self, name: &str) -> String {
@@ -68,7 +68,7 @@ impl Asked<'_> {
 
     async fn base(&self, pull: &Pull) -> CommitId {
         let main: BranchName = "main".parse().unwrap();
-        let repository = self.house.fake.repository();
+        let repository = &self.house.repository;
         let tip = repository.tip(&pull.base).await.unwrap();
         match tip {
             Some(tip) => tip,
@@ -77,7 +77,7 @@ impl Asked<'_> {
     }
 
     pub(crate) async fn diff(&self) -> Option<String> {
-        self.fake().diff(self.number()).await.ok()
+        self.forge().diff(self.number()).await.ok()
     }
 
     pub(crate) async fn answer(&self, method: &str, template: &str) -> Reply {
@@ -108,7 +108,7 @@ impl Asked<'_> {
                 let line = self.body["line"].as_u64().map(|line| line as u32);
                 self.comment(Some(Place { path: self.text("path"), line, side })).await
             }
-            ("GET", "/pulls/{pull_number}/reviews") => match self.fake().reviews(self.number()).await {
+            ("GET", "/pulls/{pull_number}/reviews") => match self.forge().reviews(self.number()).await {
                 Ok(reviews) => (200, Some(reviews.iter().map(words::review).collect())),
                 Err(_) => not_found(),
             },
@@ -128,7 +128,7 @@ impl Asked<'_> {
     }
 
     async fn list(&self) -> Reply {
-        let mut pulls = self.fake().changed(Timestamp::UNIX_EPOCH).await.unwrap();
+        let mut pulls = self.forge().changed(Timestamp::UNIX_EPOCH).await.unwrap();
         let state = self.asks("state").unwrap_or("open");
         let head = self.asks("head").map(|head| head.split_once(':').map_or(head, |(_, branch)| branch));
         pulls.retain(|pull| {
@@ -152,7 +152,7 @@ impl Asked<'_> {
     }
 
     async fn look(&self, status: u16) -> Reply {
-        let Ok(pull) = self.fake().get(self.number()).await else { return not_found() };
+        let Ok(pull) = self.forge().get(self.number()).await else { return not_found() };
         let base = self.base(&pull).await;
         // GitHub finds out in the background, and says null until it has.
         let first = self.house.memory().looked_at.insert(format!("{} {} {base}", pull.number, pull.head_commit));
@@ -175,13 +175,13 @@ impl Asked<'_> {
             base,
             draft: self.body["draft"] == true,
         };
-        if let Ok(Some(known)) = self.fake().find(&new.head).await
+        if let Ok(Some(known)) = self.forge().find(&new.head).await
             && known.state == PullState::Open
             && known.base == new.base
         {
             return invalid(&format!("A pull request already exists for {}:{}.", words::OWNER, new.head));
         }
-        match self.fake().open(&new).await {
+        match self.forge().open(&new).await {
             Ok(pull) => (201, Some(words::pull(&pull, &self.base(&pull).await, None))),
             Err(error) => invalid(&error.to_string()),
         }
@@ -195,7 +195,7 @@ impl Asked<'_> {
             base: words("base").and_then(|base| base.parse().ok()),
             open: words("state").map(|state| state == "open"),
         };
-        match self.fake().update(self.number(), &change).await {
+        match self.forge().update(self.number(), &change).await {
             Ok(_) => self.look(200).await,
             Err(ForgeError::NotFound { .. }) => not_found(),
             Err(error) => invalid(&error.to_string()),
@@ -203,7 +203,7 @@ impl Asked<'_> {
     }
 
     async fn merge(&self) -> Reply {
-        let Ok(pull) = self.fake().get(self.number()).await else { return not_found() };
+        let Ok(pull) = self.forge().get(self.number()).await else { return not_found() };
         let Ok(head) = self.text("sha").parse::<CommitId>() else { return invalid("sha is missing") };
         if pull.state != PullState::Open {
             return (
@@ -222,7 +222,7 @@ impl Asked<'_> {
             );
         }
         let way = MergeWay::from_word(&self.text("merge_method")).unwrap();
-        match self.fake().merge(self.number(), &Merge { way, head, title: None, message: None }).await {
+        match self.forge().merge(self.number(), &Merge { way, head, title: None, message: None }).await {
             Ok(merged) => {
                 let mut reply = description().example("pull-request-merge-result-response-if-merge-was-successful");
                 reply["sha"] = json!(merged.commit);
@@ -234,7 +234,7 @@ impl Asked<'_> {
 
     async fn comments(&self, on_lines: bool) -> Reply {
         let since = self.asks("since").map(|since| since.parse::<Timestamp>().unwrap());
-        let Ok(comments) = self.fake().comments(self.number(), since).await else { return not_found() };
+        let Ok(comments) = self.forge().comments(self.number(), since).await else { return not_found() };
         let wanted = comments.iter().filter(|comment| comment.place.is_some() == on_lines);
         let word = |comment| {
             if on_lines { words::line_comment(comment, &comment.body) } else { words::comment(comment, &comment.body) }
@@ -245,7 +245,7 @@ impl Asked<'_> {
     async fn comment(&self, place: Option<Place>) -> Reply {
         let on_line = place.is_some();
         let new = NewComment { body: self.text("body"), place, stamp: None };
-        match self.fake().comment(self.number(), &new).await {
+        match self.forge().comment(self.number(), &new).await {
             Ok(comment) if on_line => (201, Some(words::line_comment(&comment, &comment.body))),
             Ok(comment) => (201, Some(words::comment(&comment, &comment.body))),
             Err(ForgeError::NotFound { .. }) => not_found(),
@@ -259,7 +259,7 @@ impl Asked<'_> {
             "REQUEST_CHANGES" => Verdict::ChangesRequested,
             _ => Verdict::Commented,
         };
-        match self.fake().review(self.number(), &NewReview { verdict, body: self.text("body") }).await {
+        match self.forge().review(self.number(), &NewReview { verdict, body: self.text("body") }).await {
             Ok(review) => (200, Some(words::review(&review))),
             Err(ForgeError::NotFound { .. }) => not_found(),
             Err(error) => invalid_simply(&error.to_string()),
@@ -268,18 +268,18 @@ impl Asked<'_> {
 
     async fn label(&self) -> Reply {
         let labels: Vec<String> = serde_json::from_value(self.body["labels"].clone()).unwrap();
-        if self.fake().label(self.number(), &labels).await.is_err() {
+        if self.forge().label(self.number(), &labels).await.is_err() {
             return not_found();
         }
-        let all = self.fake().get(self.number()).await.unwrap().labels;
+        let all = self.forge().get(self.number()).await.unwrap().labels;
         (200, Some(all.iter().map(|name| words::label(name)).collect()))
     }
 
     async fn ask_reviewers(&self) -> Reply {
         let logins: Vec<String> = serde_json::from_value(self.body["reviewers"].clone()).unwrap_or_default();
-        match self.fake().request_reviewers(self.number(), &logins).await {
+        match self.forge().request_reviewers(self.number(), &logins).await {
             Ok(()) => {
-                let pull = self.fake().get(self.number()).await.unwrap();
+                let pull = self.forge().get(self.number()).await.unwrap();
                 (201, Some(words::pull_item(&pull, &self.base(&pull).await)))
             }
             Err(ForgeError::NotFound { .. }) => not_found(),
@@ -297,7 +297,7 @@ impl Asked<'_> {
 
     async fn statuses(&self) -> Reply {
         let commit = self.commit().unwrap_or_else(|| "0".repeat(40).parse().unwrap());
-        let checks = self.fake().checks(&commit).await.unwrap().all;
+        let checks = self.forge().checks(&commit).await.unwrap().all;
         (200, Some(words::statuses(&commit, &checks)))
     }
 
@@ -312,13 +312,13 @@ impl Asked<'_> {
         let check =
             Check { name: self.text("context"), state, summary: words("description"), url: words("target_url"), at };
         let Some(commit) = self.commit() else { return invalid("no such commit") };
-        self.fake().report(&commit, &check).await.unwrap();
+        self.forge().report(&commit, &check).await.unwrap();
         (201, Some(words::status(&check)))
     }
 
     async fn delete_ref(&self) -> Reply {
         let branch: BranchName = self.path.split("/git/refs/heads/").nth(1).unwrap().parse().unwrap();
-        if self.house.fake.repository().tip(&branch).await.unwrap().is_none() {
+        if self.house.repository.tip(&branch).await.unwrap().is_none() {
             return (
                 422,
                 Some(
@@ -326,7 +326,7 @@ impl Asked<'_> {
                 ),
             );
         }
-        match self.fake().delete_branch(&branch).await {
+        match self.forge().delete_branch(&branch).await {
             Ok(()) => (204, None),
             Err(_) => (422, Some(json!({ "message": "Cannot delete the default branch" }))),
         }
@@ -334,7 +334,7 @@ impl Asked<'_> {
 
     async fn find_ref(&self) -> Reply {
         let branch: BranchName = self.path.split("/git/ref/heads/").nth(1).unwrap().parse().unwrap();
-        match self.house.fake.repository().tip(&branch).await.unwrap() {
+        match self.house.repository.tip(&branch).await.unwrap() {
             Some(_) => (200, Some(description().example("git-ref"))),
             None => not_found(),
         }
@@ -375,26 +375,26 @@ pub(crate) fn is_from_the_app(memory: &Memory, token: &str) -> bool {
 
 /// Drafts, and merging by itself.
 pub(crate) async fn mutate(house: &House, login: &str, body: &Value) -> Value {
-    let fake = house.fake.acting_as(login);
+    let forge = house.forge.acting_as(login);
     let query = body["query"].as_str().unwrap_or_default();
     let input = &body["variables"]["input"];
     let node = input["pullRequestId"].as_str().and_then(|node| node.strip_prefix("PR_")?.parse().ok());
     let number = PullNumber(node.unwrap_or(0));
     let done = if query.contains("convertPullRequestToDraft") {
-        fake.set_draft(number, true).await
+        forge.set_draft(number, true).await
     } else if query.contains("markPullRequestReadyForReview") {
-        fake.set_draft(number, false).await
+        forge.set_draft(number, false).await
     } else if query.contains("enablePullRequestAutoMerge") {
         let way = input["mergeMethod"].as_str().map(str::to_lowercase).and_then(|word| MergeWay::from_word(&word));
-        match fake.get(number).await {
-            Ok(pull) if fake.checks(&pull.head_commit).await.unwrap().verdict() != Some(CheckState::Pending) => {
+        match forge.get(number).await {
+            Ok(pull) if forge.checks(&pull.head_commit).await.unwrap().verdict() != Some(CheckState::Pending) => {
                 let why = "Pull request Pull request is in clean status";
                 return json!({ "data": null, "errors": [{ "type": "UNPROCESSABLE", "path": [], "message": why }] });
             }
-            _ => fake.auto_merge(number, way).await,
+            _ => forge.auto_merge(number, way).await,
         }
     } else {
-        fake.auto_merge(number, None).await
+        forge.auto_merge(number, None).await
     };
     match done {
         Ok(()) => json!({ "data": { "it": { "clientMutationId": null } } }),

@@ -219,7 +219,7 @@ async fn long_lists_are_read_to_their_end() {
     let standin = StandIn::start("").await;
     let github = client(&standin, token("carrel"));
     let pull = opened(&standin, &github, "task-1").await;
-    let mona = standin.house.fake.acting_as("mona");
+    let mona = standin.house.forge.acting_as("mona");
     for number in 0..250 {
         let said = NewComment { body: format!("remark {number}"), place: None, stamp: None };
         mona.comment(pull.number, &said).await.unwrap();

@@ -13,7 +13,13 @@ use axum::{
     extract::State,
     http::{HeaderMap, Method, Request, Response, StatusCode, header},
 };
-use carrel_forge::{BranchName, Check, CommitId, forges::fake};
+use carrel_forge::{
+    BranchName, Check, CommitId, Notebook, Repository,
+    forges::{
+        embedded::{self, Embedded},
+        fake::Pretend,
+    },
+};
 use carrel_model::Timestamp;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -32,7 +38,10 @@ pub(crate) struct StandIn {
 
 /// Everything that it remembers.
 pub(crate) struct House {
-    pub(crate) fake: fake::Fake,
+    pub(crate) forge: Embedded,
+    pub(crate) repository: Arc<dyn Repository>,
+    /// The repository, when it is only pretended.
+    pretend: Arc<Pretend>,
     /// Where the interface stands: at the root, or under `/api/v3` as on an Enterprise Server.
     prefix: &'static str,
     pub(crate) state: Mutex<Memory>,
@@ -74,7 +83,24 @@ pub(crate) enum Fault {
 
 impl StandIn {
     pub(crate) async fn start(prefix: &'static str) -> StandIn {
-        let fake = fake::Config { folder: None, login: "carrel".into() }.build().unwrap();
+        let pretend: Arc<Pretend> = Arc::default();
+        StandIn::over(prefix, Arc::clone(&pretend) as _, pretend, Router::new()).await
+    }
+
+    /// A stand-in in front of a repository, with other doors at the same address.
+    pub(crate) async fn over(
+        prefix: &'static str,
+        repository: Arc<dyn Repository>,
+        pretend: Arc<Pretend>,
+        doors: Router,
+    ) -> StandIn {
+        let forge = embedded::Config {
+            ledger: Arc::new(Notebook::default()),
+            repository: Arc::clone(&repository),
+            login: "carrel".into(),
+            url: "https://fake.invalid/pulls".into(),
+        };
+        let forge = forge.build();
         let tokens = HashMap::from([
             ("token-carrel".to_owned(), ("carrel".to_owned(), None)),
             ("token-mona".to_owned(), ("mona".to_owned(), None)),
@@ -84,10 +110,10 @@ impl StandIn {
             "metadata": "read",
         });
         let memory = Memory { tokens, granted, lifetime_s: 3600, remaining: 5000, ..Memory::default() };
-        let house = Arc::new(House { fake, prefix, state: Mutex::new(memory) });
+        let house = Arc::new(House { forge, repository, pretend, prefix, state: Mutex::new(memory) });
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let router = Router::new().fallback(serve).with_state(Arc::clone(&house));
+        let router = doors.merge(Router::new().fallback(serve).with_state(Arc::clone(&house)));
         let serving = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
         StandIn { house, address, serving }
     }
@@ -112,7 +138,7 @@ impl StandIn {
     }
 
     pub(crate) fn push(&self, branch: &BranchName, path: &str, text: &str) -> CommitId {
-        self.house.fake.repository().push(branch, path, text).unwrap()
+        self.house.pretend.push(branch, path, text).unwrap()
     }
 }
 

@@ -109,7 +109,9 @@ impl Yard {
         let draft = self.drafts.join(format!("memory-{}", hex::encode(random::<8>())));
         fs::DirBuilder::new().mode(0o755).create(&draft)?;
         let cgroup = self.cgroup(record);
-        let dumped = carrel_linux::dump(criu, first, &record.config.host_folders, &draft, || cgroup.begin_freezing());
+        let shown = record.config.shown.iter().map(|shown| shown.at.clone());
+        let folders: Vec<PathBuf> = record.config.host_folders.iter().cloned().chain(shown).collect();
+        let dumped = carrel_linux::dump(criu, first, &folders, &draft, || cgroup.begin_freezing());
         let safe = dumped.map_err(io::Error::other).and_then(|()| {
             cgroup.set_frozen(true, KERNEL_PATIENCE)?;
             open_to_all(&draft)?;

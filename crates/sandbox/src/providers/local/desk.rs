@@ -24,8 +24,9 @@ use super::{
     slot::{Held, unavailable},
 };
 use crate::{
-    ProviderError, Sighting, egress,
+    Furniture, ProviderError, Sighting, egress,
     providers::common::{GATEWAY_PORT, silent, start, surroundings},
+    template::LayerId,
 };
 
 /// Where one sandbox is, or is about to be. Whoever holds the desk may move it.
@@ -135,10 +136,15 @@ impl Inner {
         Ok(())
     }
 
-    pub(crate) async fn create(self: &Arc<Self>, id: &SandboxId, spec: &Spec) -> Result<(), ProviderError> {
+    pub(crate) async fn create(
+        self: &Arc<Self>,
+        id: &SandboxId,
+        spec: &Spec,
+        furniture: Option<&Furniture>,
+    ) -> Result<(), ProviderError> {
         let place = Arc::clone(self.places().entry(id.clone()).or_insert_with(Place::empty));
         let mut desk = place.desk().await;
-        let made = self.create_at(id, spec, &place, &mut desk).await;
+        let made = self.create_at(id, spec, furniture, &place, &mut desk).await;
         if desk.is_none() {
             self.places().remove(id);
         }
@@ -149,6 +155,7 @@ impl Inner {
         self: &Arc<Self>,
         id: &SandboxId,
         spec: &Spec,
+        furniture: Option<&Furniture>,
         place: &Arc<Place>,
         desk: &mut Option<Desk>,
     ) -> Result<(), ProviderError> {
@@ -160,12 +167,18 @@ impl Inner {
                 self.launch(desk, place).await?;
             }
             self.attach_interface(desk).await?;
-            return self.introduce(desk).await;
+            return self.settle_in(desk, furniture).await;
         }
         if let Some(why) = spec.network.interface.then(Interfaces::missing).flatten() {
             return Err(ProviderError::Unfit { why });
         }
         let template = self.find_template(spec).await?;
+        // A copy of a sandbox has its checkout already.
+        let furniture = furniture.filter(|_| !template.layers.iter().any(LayerId::is_checkout));
+        let template = match furniture {
+            Some(furniture) => self.furnish(template, furniture).await?,
+            None => template,
+        };
         let remembered = if template.memory { self.revive(&template, spec).await? } else { Err(None) };
         let (mut record, held) = match remembered {
             Ok(slot) => slot,
@@ -185,16 +198,21 @@ impl Inner {
             }
         };
         record.id = Some(id.clone());
+        record.furnished = furniture.map(|_| false);
         record.network = spec.network.clone();
         record.env = spec.env.iter().map(|(name, value)| (name.as_str().into(), value.as_str().into())).collect();
         self.yard.keep(&record).map_err(|error| unavailable("remember it", &error))?;
+        if let Some(furniture) = furniture {
+            // The record has it from now on.
+            self.yard.shelves.release(&furniture.layer);
+        }
         let made = desk.insert(Desk { record, network: None, gateway: None, gate: line::Gate::new() });
         self.hold(made, place, held);
         if made.gateway.is_none() {
             self.reopen_gateway(made, place).await;
         }
         self.attach_interface(made).await?;
-        self.introduce(made).await
+        self.settle_in(made, furniture).await
     }
 
     /// Gives it the interface that it asked for, if it did.
@@ -268,6 +286,11 @@ impl Inner {
 
     /// Tells the envd of a sandbox who it is, and runs the start command, unless that was done.
     pub(crate) async fn introduce(&self, desk: &mut Desk) -> Result<(), ProviderError> {
+        self.settle_in(desk, None).await
+    }
+
+    /// The same, and lays down what is its own of a checkout first.
+    async fn settle_in(&self, desk: &mut Desk, furniture: Option<&Furniture>) -> Result<(), ProviderError> {
         if desk.record.ready || desk.record.asleep.is_some() {
             return Ok(());
         }
@@ -284,6 +307,14 @@ impl Inner {
             hostname: None,
         };
         envd.init(&init).await.map_err(silent)?;
+        if record.furnished == Some(false) {
+            let why = || ProviderError::Unavailable { why: "its checkout is not finished".into() };
+            self.lay_down(&envd, record, furniture.ok_or_else(why)?).await?;
+            desk.record.furnished = Some(true);
+            // Once: whoever works there changes these files.
+            self.yard.keep(&desk.record).map_err(|error| unavailable("remember its checkout", &error))?;
+        }
+        let record = &desk.record;
         if let Some(command) = record.config.start_command.as_ref().filter(|_| !record.remembers) {
             start(&envd, command, record.config.ready_command.as_deref()).await?;
         }

@@ -35,6 +35,10 @@ impl Expected {
 impl Inner {
     /// Begins the slot of a sandbox that is about to be created.
     pub(crate) fn expect(self: &Arc<Self>, id: &SandboxId, spec: &Spec) {
+        // What it stands on is not known yet.
+        if spec.checkout.is_some() {
+            return;
+        }
         /// Whoever announced it and has not come after so long was ended in between.
         const PATIENCE: Duration = Duration::from_secs(60);
         let (inner, wanted) = (Arc::clone(self), spec.clone());

@@ -9,6 +9,7 @@ mod criu;
 mod desk;
 pub(crate) mod disk;
 mod expected;
+mod furnish;
 pub(crate) mod guest;
 mod interface;
 mod line;
@@ -41,8 +42,8 @@ use self::{
 };
 use super::common::{aside, finish};
 use crate::{
-    Endpoint, Fitness, Forking, Pausing, Provider, ProviderError, Reach, Sighting, Templating, egress::Hatch,
-    template::Template,
+    Endpoint, Fitness, Forking, Furnishing, Pausing, Provider, ProviderError, Reach, Sighting, Templating,
+    egress::Hatch, template::Template,
 };
 
 /// The template that is always there.
@@ -186,7 +187,7 @@ impl Provider for Local {
     async fn create(&self, id: &SandboxId, spec: &Spec) -> Result<(), ProviderError> {
         let (inner, id, spec) = (Arc::clone(&self.inner), id.clone(), spec.clone());
         // In a task of its own: a caller that goes away leaves a sandbox that is whole, to be ended like any other.
-        finish(tokio::spawn(async move { inner.create(&id, &spec).await })).await
+        finish(tokio::spawn(async move { inner.create(&id, &spec, None).await })).await
     }
 
     async fn inspect(&self, id: &SandboxId) -> Result<Sighting, ProviderError> {
@@ -262,6 +263,10 @@ impl Provider for Local {
     }
 
     fn forking(&self) -> Option<&dyn Forking> {
+        Some(self)
+    }
+
+    fn furnishing(&self) -> Option<&dyn Furnishing> {
         Some(self)
     }
 

@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    path::Path,
     sync::{
         Arc, Mutex, MutexGuard, Weak,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
@@ -22,13 +23,14 @@ use super::{
 };
 use crate::{
     ProviderError,
-    template::{LayerId, Template},
+    template::{LayerId, Shown, Template},
 };
 
 /// What slots are alike in.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Kind {
     layers: Vec<LayerId>,
+    shown: Vec<Shown>,
     size: String,
 }
 
@@ -104,6 +106,13 @@ impl Pool {
         gone.into_iter().flat_map(|(_, waiting)| waiting.slots).map(|(record, _)| record).collect()
     }
 
+    /// Slots that are shown something beneath a folder, which is to go.
+    pub(crate) fn forget_shown(&self, folder: &Path) -> Vec<Record> {
+        let beneath = |kind: &Kind| kind.shown.iter().any(|shown| shown.from.starts_with(folder));
+        let gone: Vec<_> = self.kinds().extract_if(|kind, _| beneath(kind)).collect();
+        gone.into_iter().flat_map(|(_, waiting)| waiting.slots).map(|(record, _)| record).collect()
+    }
+
     fn kinds(&self) -> MutexGuard<'_, HashMap<Kind, Waiting>> {
         self.waiting.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
@@ -176,7 +185,7 @@ enum Next {
 
 impl Kind {
     fn of(template: &Template, limits: &Limits) -> Kind {
-        Kind { layers: template.layers.clone(), size: format!("{limits:?}") }
+        Kind { layers: template.layers.clone(), shown: template.config.shown.clone(), size: format!("{limits:?}") }
     }
 }
 

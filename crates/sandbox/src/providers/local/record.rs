@@ -60,6 +60,9 @@ pub(crate) struct Record {
     pub(crate) guest: PathBuf,
     /// What could not be applied, each a sentence.
     pub(crate) unfit: Vec<String>,
+    /// Whether the files of its checkout that are its own were laid down; nothing when it has none.
+    #[serde(default)]
+    pub(crate) furnished: Option<bool>,
 }
 
 impl Record {

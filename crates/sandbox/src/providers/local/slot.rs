@@ -135,6 +135,11 @@ impl Yard {
         self.folder(record).join("upper")
     }
 
+    /// Where the records lie.
+    pub(crate) fn slots(&self) -> &std::path::Path {
+        &self.slots
+    }
+
     pub(crate) fn disk(&self) -> &Disk {
         &self.disk
     }
@@ -159,6 +164,7 @@ impl Yard {
             env: BTreeMap::new(),
             guest: self.guest.clone(),
             unfit: Vec::new(),
+            furnished: None,
         };
         self.keep(&record)?;
         Ok(record)
@@ -223,6 +229,7 @@ impl Yard {
             upper: place.join("upper"),
             work: place.join("work"),
             host_folders: record.config.host_folders.clone(),
+            shown: record.config.shown.iter().map(|shown| (shown.from.clone(), shown.at.clone())).collect(),
             guest: record.guest.clone(),
             mapping: self.mapping(record),
             hostname: "carrel".into(),
@@ -267,7 +274,11 @@ impl Yard {
     /// Where a layer lies. A former upper lies beside its work folder, as it was when it was written.
     pub(crate) fn layer(&self, id: &LayerId) -> PathBuf {
         let place = self.shelves.layer(id);
-        if id.is_digest() { place } else { place.join("upper") }
+        match () {
+            () if id.is_snapshot() => place.join("upper"),
+            () if id.is_checkout() => fs::read_link(&place).unwrap_or(place),
+            () => place,
+        }
     }
 
     /// Every layer that a slot stands on.
@@ -327,7 +338,7 @@ impl Yard {
 
     /// Takes back a layer that a record was promised and did not get.
     pub(crate) fn mend(&self, record: &mut Record) -> io::Result<()> {
-        if record.layers.last().is_some_and(|layer| !layer.is_digest() && !self.shelves.has(layer)) {
+        if record.layers.last().is_some_and(|layer| layer.is_snapshot() && !self.shelves.has(layer)) {
             record.layers.pop();
             self.keep(record)?;
         }

@@ -1,0 +1,263 @@
+//! Pull requests through the door: real git, real HTTP, the embedded forge.
+
+use carrel_testkit::{House, on_both_databases};
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use crate::{
+    refused,
+    repos::{Work, add, address, sync, upstream},
+};
+
+/// A hosted repository with `main`, and a working tree of it.
+async fn hosted(house: &House, rules: Value) -> Work {
+    let mut new = json!({"new": true, "name": "own"});
+    new.as_object_mut().unwrap().extend(rules.as_object().unwrap().clone());
+    add(house, new).await;
+    let work = Work::new(house, "work");
+    work.git(&["init", "-q", "-b", "main"]).await;
+    work.commit("README", "one\ntwo\nthree\n").await;
+    work.git(&["remote", "add", "origin", &address(house, &house.key, "own")]).await;
+    work.git(&["push", "-q", "origin", "main"]).await;
+    work
+}
+
+/// A branch with one commit, pushed.
+async fn branch(work: &Work, name: &str, file: &str, content: &str) -> String {
+    work.git(&["checkout", "-q", "-B", name, "origin/main"]).await;
+    let commit = work.commit(file, content).await;
+    work.git(&["push", "-q", "-f", "origin", name]).await;
+    commit
+}
+
+async fn open(house: &House, head: &str) -> Value {
+    let body = json!({"repo": "own", "head": head, "title": format!("feat: {head}"), "body": "Why."});
+    let (status, pull) = house.ask(house.request(Method::POST, "/api/v1/pulls").json(&body)).await;
+    assert_eq!(status, StatusCode::CREATED, "{pull}");
+    pull
+}
+
+async fn get(house: &House, path: &str) -> Value {
+    let (status, body) = house.ask(house.request(Method::GET, &format!("/api/v1/pulls{path}"))).await;
+    assert_eq!(status, StatusCode::OK, "{body}");
+    body
+}
+
+async fn merge(house: &House, number: &Value) -> (StatusCode, Value) {
+    house.ask(house.request(Method::POST, &format!("/api/v1/pulls/own/{number}/merge"))).await
+}
+
+on_both_databases! {
+    async fn a_branch_becomes_a_pull_is_talked_about_and_merged_and_its_branch_goes(database: TestDatabase) {
+        let house = House::open(&database).await;
+        let work = hosted(&house, json!({})).await;
+        let head = branch(&work, "task-1", "new.txt", "hello\n").await;
+        let mut events = house.events("?kind=pull,base").await;
+        let pull = open(&house, "task-1").await;
+        assert_eq!((&pull["number"], &pull["phase"], &pull["head_commit"]), (&json!(1), &json!("mergeable"), &json!(head)));
+        assert_eq!((&pull["task_id"], &pull["forge"], &pull["base"]), (&json!(1), &json!("embedded"), &json!("main")));
+        assert_eq!(open(&house, "task-1").await["number"], json!(1), "the same branch has one pull");
+        let (_, mona) = house.mint(json!({"name": "mona", "role": "member"})).await;
+        let say = json!({"body": "Greet by name.", "path": "new.txt", "line": 1});
+        let (status, said) = house.ask(house.request_as(&mona, Method::POST, "/api/v1/pulls/own/1/comments").json(&say)).await;
+        assert_eq!((status, &said["author"], &said["line"]), (StatusCode::CREATED, &json!("mona"), &json!(1)), "{said}");
+        refused(422, house.request(Method::POST, "/api/v1/pulls/own/1/comments").json(&json!({"body": "x", "path": "new.txt", "line": 99}))).await;
+        let review = json!({"verdict": "changes_requested", "body": "No."});
+        let (status, _) = house.ask(house.request_as(&mona, Method::POST, "/api/v1/pulls/own/1/reviews").json(&review)).await;
+        assert_eq!(status, StatusCode::CREATED);
+        let problem = refused(409, house.request(Method::POST, "/api/v1/pulls/own/1/merge")).await;
+        assert_eq!(problem["type"], json!("/problems/merge-not-approved"), "{problem}");
+        let review = json!({"verdict": "approved"});
+        house.ask(house.request_as(&mona, Method::POST, "/api/v1/pulls/own/1/reviews").json(&review)).await;
+        let diff = house.request(Method::GET, "/api/v1/pulls/own/1/diff").send().await.unwrap();
+        assert!(diff.headers()["content-type"].to_str().unwrap().starts_with("text/x-diff"));
+        assert!(diff.text().await.unwrap().contains("+hello"));
+        assert_eq!(get(&house, "/own/1/comments").await["items"].as_array().unwrap().len(), 1);
+        assert_eq!(get(&house, "/own/1/reviews").await["items"].as_array().unwrap().len(), 2);
+
+        let (status, merged) = merge(&house, &json!(1)).await;
+        assert_eq!((status, &merged["phase"]), (StatusCode::OK, &json!("merged")), "{merged}");
+        let (again, same) = merge(&house, &json!(1)).await;
+        assert_eq!((again, &same["merge_commit"]), (StatusCode::OK, &merged["merge_commit"]));
+        work.git(&["fetch", "-q", "--prune", "origin"]).await;
+        assert_eq!(json!(work.git(&["rev-parse", "origin/main"]).await), merged["merge_commit"]);
+        assert_eq!(work.git(&["log", "-1", "--format=%an %s", "origin/main"]).await, "Ada feat: task-1 (#1)");
+        assert_eq!(work.git(&["branch", "-r", "--list", "origin/task-1"]).await, "", "its branch is gone");
+        assert_eq!(get(&house, "?repo=own&state=open").await["items"], json!([]));
+        assert_eq!(get(&house, "?state=merged").await["items"][0]["number"], json!(1));
+
+        // Each word was told once, and the move of the base too.
+        let (mut told, mut moved) = (Vec::new(), 0);
+        loop {
+            let entry = serde_json::to_value(events.entry().await).unwrap();
+            for news in entry["news"].as_array().into_iter().flatten() {
+                told.push(format!("{} {}", news["what"].as_str().unwrap(), news["head"] == json!(head)));
+            }
+            if entry["kind"] == "base" {
+                assert_eq!(entry["base"]["commit"], merged["merge_commit"]);
+                moved += 1;
+                break;
+            }
+        }
+        assert_eq!((told, moved), (vec!["comment true".into(), "review true".into(), "review true".into()], 1));
+        house.close().await;
+        database.drop().await;
+    }
+
+    async fn a_pull_that_conflicts_is_refused_with_its_paths_and_a_head_that_moved_is_not_merged(database: TestDatabase) {
+        let house = House::open(&database).await;
+        let work = hosted(&house, json!({"merge": "rebase"})).await;
+        let first = branch(&work, "task-1", "README", "ONE\ntwo\nthree\n").await;
+        branch(&work, "task-2", "README", "1\ntwo\nthree\n").await;
+        open(&house, "task-1").await;
+        open(&house, "task-2").await;
+        let moved = branch(&work, "task-1", "README", "Uno\ntwo\nthree\n").await;
+        let body = json!({"head": first});
+        let problem = refused(409, house.request(Method::POST, "/api/v1/pulls/own/1/merge").json(&body)).await;
+        assert_eq!(problem["type"], json!("/problems/merge-head-moved"), "{problem}");
+        let body = json!({"head": moved});
+        let (status, _) = house.ask(house.request(Method::POST, "/api/v1/pulls/own/1/merge").json(&body)).await;
+        assert_eq!(status, StatusCode::OK);
+        assert_eq!(get(&house, "/own/2").await["phase"], json!("conflicted"));
+        let problem = refused(409, house.request(Method::POST, "/api/v1/pulls/own/2/merge")).await;
+        assert_eq!((&problem["type"], &problem["errors"][0]["detail"]), (&json!("/problems/merge-conflicts"), &json!("README")), "{problem}");
+        let (_, closed) = house.ask(house.request(Method::POST, "/api/v1/pulls/own/2/close")).await;
+        assert_eq!(closed["phase"], json!("closed"));
+        let problem = refused(409, house.request(Method::POST, "/api/v1/pulls/own/2/merge")).await;
+        assert_eq!(problem["type"], json!("/problems/merge-closed"), "{problem}");
+        refused(404, house.request(Method::GET, "/api/v1/pulls/own/99")).await;
+        refused(404, house.request(Method::GET, "/api/v1/pulls/own/0")).await;
+        refused(404, house.request(Method::GET, "/api/v1/pulls/nobody/1")).await;
+        house.close().await;
+        database.drop().await;
+    }
+
+    async fn twelve_merges_at_once_go_one_after_another_and_the_base_never_goes_back(database: TestDatabase) {
+        let house = House::open(&database).await;
+        let work = hosted(&house, json!({"merge": "merge"})).await;
+        for number in 1..=12 {
+            branch(&work, &format!("task-{number}"), &format!("file-{number}"), "x\n").await;
+            open(&house, &format!("task-{number}")).await;
+        }
+        let mut events = house.events("?kind=base").await;
+        let numbers: Vec<Value> = (1..=12).map(|number| json!(number)).collect();
+        let merged = futures::future::join_all(numbers.iter().map(|number| merge(&house, number))).await;
+        for (status, pull) in merged {
+            assert_eq!((status, &pull["phase"]), (StatusCode::OK, &json!("merged")), "{pull}");
+        }
+        work.git(&["fetch", "-q", "origin"]).await;
+        assert_eq!(work.git(&["log", "--merges", "--oneline", "origin/main"]).await.lines().count(), 12);
+        assert_eq!(work.git(&["ls-tree", "--name-only", "origin/main"]).await.lines().count(), 13);
+        let end = json!(work.git(&["rev-parse", "origin/main"]).await);
+        loop {
+            let entry = serde_json::to_value(events.entry().await).unwrap();
+            assert_eq!(entry["base"]["rewritten"], json!(false));
+            if entry["base"]["commit"] == end {
+                break;
+            }
+        }
+        house.close().await;
+        database.drop().await;
+    }
+
+    async fn the_merged_result_is_checked_in_a_sandbox_and_what_fails_comes_back_with_its_log(database: TestDatabase) {
+        let (house, _bare) = House::bare(&database).await;
+        let work = hosted(&house, json!({"check_command": "echo looked at $(cat a b 2>/dev/null); test ! -e a -o ! -e b"})).await;
+        branch(&work, "task-1", "a", "A\n").await;
+        branch(&work, "task-2", "b", "B\n").await;
+        open(&house, "task-1").await;
+        open(&house, "task-2").await;
+        let (status, merged) = merge(&house, &json!(1)).await;
+        assert_eq!((status, &merged["phase"]), (StatusCode::OK, &json!("merged")), "{merged}");
+        // Each alone is good, together they are not.
+        let before = work.git(&["ls-remote", "origin", "refs/heads/main"]).await;
+        let problem = refused(409, house.request(Method::POST, "/api/v1/pulls/own/2/merge")).await;
+        assert_eq!(problem["type"], json!("/problems/merge-checks-failed"), "{problem}");
+        assert!(problem["detail"].as_str().unwrap().contains("looked at A B"), "{problem}");
+        assert_eq!(work.git(&["ls-remote", "origin", "refs/heads/main"]).await, before, "the base did not move");
+        let checks = get(&house, "/own/2/checks").await;
+        assert_eq!((&checks["items"][0]["name"], &checks["items"][0]["state"]), (&json!("carrel/merge"), &json!("failed")));
+        assert_eq!(get(&house, "/own/2").await["phase"], json!("mergeable"), "another base may suit it");
+        let living = house.ask(house.request(Method::GET, "/api/v1/sandboxes")).await.1;
+        let left = living["items"].as_array().unwrap().iter().filter(|sandbox| sandbox["want"] != "gone").count();
+        assert_eq!(left, 0, "{living}");
+        house.close().await;
+        database.drop().await;
+    }
+
+    async fn a_folder_somebody_works_in_gets_the_branch_and_then_the_merge(database: TestDatabase) {
+        let house = House::open(&database).await;
+        let (theirs, _) = upstream(&house).await;
+        add(&house, json!({"source": theirs.folder.to_str().unwrap(), "name": "own"})).await;
+        sync(&house, "own").await;
+        let (_, sandbox) = house.ask(house.request(Method::POST, "/api/v1/sandboxes?wait=ready").json(&json!({"repo": "own", "task_id": 1}))).await;
+        let (_, grant) = house.mint(json!({"name": "inside", "role": "sandbox", "sandbox_id": sandbox["id"]})).await;
+        let desk = Work::new(&house, "desk");
+        desk.git(&["clone", "-q", &address(&house, &grant, "own"), "."]).await;
+        let head = desk.commit("done.txt", "done\n").await;
+        desk.git(&["push", "-q", "origin", "HEAD:task-1"]).await;
+        let pull = open(&house, "task-1").await;
+        assert_eq!((&pull["forge"], &pull["phase"]), (&json!("embedded"), &json!("mergeable")));
+        assert_eq!(theirs.git(&["rev-parse", "task-1"]).await, head, "they can look at it");
+        // What is not saved in their folder stands in the way; it is said, and nothing moves.
+        let before = theirs.git(&["rev-parse", "main"]).await;
+        std::fs::write(theirs.folder.join("README.md"), "unsaved\n").unwrap();
+        let problem = refused(409, house.request(Method::POST, "/api/v1/pulls/own/1/merge")).await;
+        assert_eq!(problem["type"], json!("/problems/merge-upstream"), "{problem}");
+        assert_eq!(theirs.git(&["rev-parse", "main"]).await, before);
+        theirs.git(&["checkout", "-q", "README.md"]).await;
+        let (status, merged) = merge(&house, &json!(1)).await;
+        assert_eq!((status, &merged["phase"]), (StatusCode::OK, &json!("merged")), "{merged}");
+        assert_eq!(json!(theirs.git(&["rev-parse", "main"]).await), merged["merge_commit"]);
+        assert_eq!(std::fs::read_to_string(theirs.folder.join("done.txt")).unwrap(), "done\n", "their folder followed");
+        assert_eq!(theirs.git(&["branch", "--list", "task-1"]).await, "");
+        let (_, repo) = house.ask(house.request(Method::GET, "/api/v1/repos/own")).await;
+        assert_eq!(repo["head"], merged["merge_commit"]);
+        house.close().await;
+        database.drop().await;
+    }
+
+    async fn who_would_conflict_with_whom_is_foreseen_and_again_when_the_base_moves(database: TestDatabase) {
+        use carrel_control::{ForeseenWith, Live, Moved};
+        let house = House::open(&database).await;
+        let work = hosted(&house, json!({})).await;
+        branch(&work, "task-1", "README", "ONE\ntwo\nthree\n").await;
+        branch(&work, "task-2", "README", "1\ntwo\nthree\n").await;
+        branch(&work, "task-3", "other", "x\n").await;
+        let task = |number: u32| serde_json::from_value(json!(number)).unwrap();
+        let live: Vec<Live> = (1..=4)
+            .map(|number| Live { task: task(number), branch: format!("task-{number}").parse().unwrap(), base: "main".parse().unwrap() })
+            .collect();
+        let repo = "own".parse().unwrap();
+        let ask = async |moved: Moved| house.control.pulls().forecast(&house.admin, &repo, &live, &moved).await.unwrap();
+        let foreseen = ask(Moved::Task(task(1))).await;
+        assert_eq!(foreseen.len(), 1, "{foreseen:?}");
+        assert_eq!((foreseen[0].with, foreseen[0].paths.clone()), (ForeseenWith::Task(task(2)), vec!["README".to_owned()]));
+        assert_eq!(ask(Moved::Task(task(3))).await, vec![]);
+        assert_eq!(ask(Moved::Base("main".parse().unwrap())).await, vec![]);
+        open(&house, "task-1").await;
+        assert_eq!(merge(&house, &json!(1)).await.0, StatusCode::OK);
+        let foreseen = ask(Moved::Base("main".parse().unwrap())).await;
+        assert_eq!(foreseen.len(), 1, "{foreseen:?}");
+        assert_eq!((foreseen[0].task, foreseen[0].with), (task(2), ForeseenWith::Base));
+        house.close().await;
+        database.drop().await;
+    }
+
+    async fn agents_and_sandboxes_neither_merge_nor_speak(database: TestDatabase) {
+        let house = House::open(&database).await;
+        let work = hosted(&house, json!({})).await;
+        branch(&work, "task-1", "a", "A\n").await;
+        open(&house, "task-1").await;
+        let (_, agent) = house.mint(json!({"name": "a", "role": "agent", "agent_id": "scout"})).await;
+        let (status, _) = house.ask(house.request_as(&agent, Method::GET, "/api/v1/pulls/own/1")).await;
+        assert_eq!(status, StatusCode::OK);
+        refused(403, house.request_as(&agent, Method::POST, "/api/v1/pulls/own/1/merge")).await;
+        refused(403, house.request_as(&agent, Method::POST, "/api/v1/pulls/own/1/close")).await;
+        refused(403, house.request_as(&agent, Method::POST, "/api/v1/pulls/own/1/comments").json(&json!({"body": "x"}))).await;
+        refused(401, house.bare_request(Method::GET, "/api/v1/pulls")).await;
+        refused(422, house.request(Method::GET, "/api/v1/pulls?state=odd")).await;
+        house.close().await;
+        database.drop().await;
+    }
+}

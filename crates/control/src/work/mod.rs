@@ -1,0 +1,155 @@
+//! Work in a sandbox's checkout: looked at, saved, committed, pushed, and gone on with.
+//!
+//! Each verb is one errand inside, as whoever works there, and may be repeated. What the agent left there is trusted in
+//! nothing. The task keeper calls these; they take no grant because nobody outside asks.
+
+mod errand;
+pub(crate) mod furnish;
+
+use std::sync::Arc;
+
+use carrel_git::{
+    WORKSPACE, inside,
+    message::{make_conventional, with_trailer},
+};
+use carrel_model::{Branch, CommitId, RefName, RepoName, SandboxId, TaskId, sandbox::Checkout};
+use carrel_sandbox::egress::GATEWAY;
+
+use self::errand::Errand;
+use crate::{Error, house::House, library};
+
+/// What there is in a sandbox's checkout.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Work {
+    /// The branch that is checked out, unless none is.
+    pub branch: Option<Branch>,
+    /// The commit that is checked out.
+    pub head: Option<CommitId>,
+    /// Whether files differ from it: changed or new, not ignored. A repository that cannot be read counts as changed.
+    pub dirty: bool,
+    /// Commits that the base has not.
+    pub ahead: u32,
+    /// What git is in the middle of, such as `rebase` or `merge`.
+    pub in_progress: Option<String>,
+}
+
+/// Saves the working tree under the task's name in the mirror. Nothing when nothing is new since the last time, or when
+/// the sandbox has no task or no checkout.
+pub(crate) async fn save_work(house: &Arc<House>, id: &SandboxId) -> Result<Option<CommitId>, Error> {
+    let place = Place::find(house, id).await?;
+    let Some((task, repo)) = place.task.zip(place.repo.as_ref()) else { return Ok(None) };
+    let rules = crate::desks::repos::find(house, repo).await?.rules;
+    let most = library::push_limits(&rules).file_bytes >> 10;
+    let (reference, base) = (RefName::wip(task).to_string(), place.checkout.commit.to_string());
+    let errand = Errand::new(inside::SAVE).args([WORKSPACE, &reference, &place.origin, &base, &most.to_string()]);
+    let told = errand.run(house, id).await?;
+    told.commit("save its work")
+}
+
+/// Goes on from saved work in a new sandbox: the branch is where it was, the files are those that were saved.
+pub(crate) async fn restore_work(house: &Arc<House>, id: &SandboxId, commit: &CommitId) -> Result<(), Error> {
+    let place = Place::find(house, id).await?;
+    let Some(task) = place.task else {
+        return Err(Error::Conflict { why: format!("sandbox {id} belongs to no task, so nothing was saved for it") });
+    };
+    let (reference, branch) = (RefName::wip(task).to_string(), place.checkout.branch.as_str());
+    let errand = Errand::new(inside::RESTORE).args([WORKSPACE, commit.as_str(), &reference, &place.origin, branch]);
+    errand.run(house, id).await?.good("go on from saved work").map(drop)
+}
+
+/// Looks at what there is.
+pub(crate) async fn look_at_work(house: &Arc<House>, id: &SandboxId) -> Result<Work, Error> {
+    let place = Place::find(house, id).await?;
+    let (commit, base) = (place.checkout.commit.as_str(), place.checkout.base.as_str());
+    let told = Errand::new(inside::LOOK).args([WORKSPACE, commit, base]).run(house, id).await?;
+    Ok(Work::read(&told.good("look at its work")?))
+}
+
+/// Commits everything that is not ignored, with the agent as author and the task in a trailer. The message is made a
+/// conventional one. Nothing when there is nothing to commit.
+pub(crate) async fn commit_work(
+    house: &Arc<House>,
+    id: &SandboxId,
+    message: &str,
+    trailers: &[(&str, &str)],
+) -> Result<Option<CommitId>, Error> {
+    let place = Place::find(house, id).await?;
+    let mut message = make_conventional(message);
+    let task = place.task.map(|task| task.to_string());
+    let all = trailers.iter().copied().chain(task.as_deref().map(|task| ("Carrel-Task", task)));
+    for (key, value) in all {
+        message = with_trailer(&message, key, &value.replace(['\n', '\r', '\0'], " "));
+    }
+    let Checkout { branch, commit, author, .. } = &place.checkout;
+    let args = [WORKSPACE, branch.as_str(), &place.origin, commit.as_str(), author.name(), author.email(), &message];
+    let told = Errand::new(inside::COMMIT).args(args).run(house, id).await?;
+    told.commit("commit its work")
+}
+
+/// Pushes what is checked out to the task's branch, and says which commit that is. A branch that somebody else moved
+/// meanwhile is not run over: that is a conflict.
+pub(crate) async fn push_work(house: &Arc<House>, id: &SandboxId) -> Result<CommitId, Error> {
+    let place = Place::find(house, id).await?;
+    let Checkout { branch, commit, .. } = &place.checkout;
+    let args = [WORKSPACE, branch.as_str(), &place.origin, commit.as_str()];
+    let told = Errand::new(inside::PUSH).args(args).run(house, id).await?;
+    let pushed = told.commit("push its work")?;
+    pushed.ok_or_else(|| Error::Inside { why: format!("inside sandbox {id}: git did not say what it pushed") })
+}
+
+/// A checkout in a sandbox, and where it belongs.
+struct Place {
+    checkout: Checkout,
+    repo: Option<RepoName>,
+    task: Option<TaskId>,
+    /// Where its origin is, as it sees it.
+    origin: String,
+}
+
+impl Place {
+    async fn find(house: &House, id: &SandboxId) -> Result<Place, Error> {
+        let found = house.store.sandboxes().find(id).await?;
+        let spec = found.ok_or_else(|| Error::NotFound { what: format!("sandbox {id}") })?.spec;
+        let none = || Error::Conflict { why: format!("sandbox {id} has no checkout") };
+        let checkout = spec.checkout.ok_or_else(none)?;
+        let origin = spec.repo.as_ref().map(origin).ok_or_else(none)?;
+        Ok(Place { checkout, origin, repo: spec.repo, task: spec.task_id })
+    }
+}
+
+/// Where a sandbox finds the repository that it works on.
+pub(crate) fn origin(repo: &RepoName) -> String {
+    format!("{GATEWAY}/git/{repo}.git")
+}
+
+impl Work {
+    /// Reads the facts, a word and its value in each line. What is not understood was not said.
+    fn read(text: &str) -> Work {
+        let mut work = Work::default();
+        for line in text.lines() {
+            match line.split_once(' ') {
+                Some(("branch", name)) => work.branch = name.parse().ok(),
+                Some(("head", id)) => work.head = id.parse().ok(),
+                Some(("ahead", count)) => work.ahead = count.parse().unwrap_or(0),
+                Some(("dirty", _)) => work.dirty = true,
+                Some(("doing", what)) => work.in_progress = Some(what.chars().take(40).collect()),
+                _ => {}
+            }
+        }
+        work
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_of_work_is_read_and_nonsense_is_not_believed() {
+        let head = "a".repeat(40);
+        let work = Work::read(&format!("branch task-7\nhead {head}\nahead 3\ndirty yes\ndoing rebase\n"));
+        assert_eq!(work.branch.as_ref().map(Branch::as_str), Some("task-7"));
+        assert_eq!((work.ahead, work.dirty, work.in_progress.as_deref()), (3, true, Some("rebase")));
+        assert_eq!(Work::read("branch -evil\nhead zzz\nahead many\nwhat\n"), Work::default());
+    }
+}

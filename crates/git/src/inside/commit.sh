@@ -1,0 +1,17 @@
+# Commits everything that is not ignored. Arguments: the working tree, the branch, where origin is, the commit that it
+# began at, the author's name and address, the message. Prints the commit, or nothing when there is nothing to commit.
+branch=$2 url=$3 base=$4
+GIT_AUTHOR_NAME=$5 GIT_AUTHOR_EMAIL=$6 GIT_COMMITTER_NAME=$5 GIT_COMMITTER_EMAIL=$6
+export GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL
+unlock
+mend
+for state in rebase-merge rebase-apply MERGE_HEAD CHERRY_PICK_HEAD REVERT_HEAD; do
+    if [ -e ".git/$state" ] && [ -n "$(g ls-files --unmerged 2>/dev/null | head -n 1)" ]; then
+        say "there are conflicts that nobody has resolved"
+        exit 65
+    fi
+done
+add_all
+if g diff --cached --quiet --ignore-submodules=dirty HEAD 2>/dev/null; then exit 0; fi
+printf '%s' "$7" | g commit --quiet --no-verify --cleanup=verbatim --file=- >&2
+g rev-parse HEAD

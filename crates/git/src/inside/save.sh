@@ -1,0 +1,77 @@
+# Saves a working tree as a commit without touching anything of whoever works there, and pushes it.
+# Arguments: the working tree, the ref, where to push, the commit that it began at (or nothing), and the largest file in KiB.
+# Prints the commit, or nothing when there is nothing new.
+ref=$2 url=$3 base=$4 most=$5
+here=$PWD own=$PWD/.git
+# A repository of our own beside theirs: whatever is wrong with theirs does not keep files from being saved.
+if [ -d "$own" ] && mkdir -p "$own/carrel/save" 2>/dev/null && [ -w "$own/carrel/save" ]; then
+    scratch=$own/carrel/save
+    tries=0
+    until mkdir "$scratch/lock" 2>/dev/null; do
+        # One at a time. A saver that was killed leaves its lock; the next one takes it over after a while.
+        tries=$((tries + 1))
+        if [ -n "$(find "$scratch/lock" -maxdepth 0 -mmin +5 2>/dev/null)" ] || [ "$tries" -gt 600 ]; then
+            touch "$scratch/lock"
+            break
+        fi
+        sleep 0.1
+    done
+    trap 'rmdir "$scratch/lock" 2>/dev/null || rm -rf "$scratch/lock"' EXIT
+else
+    scratch=$(mktemp -d)
+    trap 'rm -rf "$scratch"' EXIT
+fi
+trap 'exit 1' HUP INT TERM
+if ! GIT_DIR=$scratch/git g rev-parse --git-dir >/dev/null 2>&1; then
+    rm -rf "$scratch/git" "$scratch/index" "$scratch/saved"
+    g init -q --bare --template= "$scratch/git"
+    GIT_DIR=$scratch/git g config core.bare false
+    GIT_DIR=$scratch/git g config core.checkStat minimal
+    GIT_DIR=$scratch/git g config core.trustctime false
+fi
+mkdir -p "$scratch/git/info" "$scratch/git/objects/info"
+{
+    if [ -d "$own/objects" ]; then printf '%s\n' "$own/objects"; fi
+    if [ -d "$borrowed" ]; then printf '%s\n' "$borrowed"; fi
+} >"$scratch/git/objects/info/alternates"
+# What the gateway would refuse for its size must not keep everything else from being saved.
+{
+    cat "$own/info/exclude" 2>/dev/null || true
+    find . -name .git -prune -o -type f -size +"$most"k -print | sed -n '
+        s/[][*?\\!#]/\\&/g
+        s/ $/\\ /
+        s|^\./|/|p' >"$scratch/large"
+    cat "$scratch/large"
+} >"$scratch/git/info/exclude"
+if [ -s "$scratch/large" ]; then say "not saved, too large: $(head -n 5 "$scratch/large" | tr '\n' ' ')"; fi
+# Their index says what need not be read again.
+[ -f "$scratch/index" ] || cp -p "$own/index" "$scratch/index" 2>/dev/null || true
+rm -f "$scratch/index.lock"
+GIT_DIR=$scratch/git GIT_WORK_TREE=$here GIT_INDEX_FILE=$scratch/index
+export GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE
+if ! g add --all --ignore-errors >/dev/null 2>&1 && ! g ls-files >/dev/null 2>&1; then
+    rm -f "$scratch/index" "$scratch/index.lock"
+    g add --all --ignore-errors >/dev/null 2>&1 || true
+fi
+# What they track although it is ignored.
+GIT_INDEX_FILE=$own/index g ls-files -z --cached --ignored --exclude-standard 2>/dev/null |
+    g add --force --ignore-errors --pathspec-from-file=- --pathspec-file-nul >/dev/null 2>&1 || true
+tree=$(g write-tree)
+head=$(GIT_DIR=$own g rev-parse --verify --quiet 'HEAD^{commit}' || true)
+[ -n "$head" ] || head=$base
+saved=$(cat "$scratch/saved" 2>/dev/null || true)
+[ "$saved" != "$tree $head" ] || exit 0
+GIT_AUTHOR_NAME=Carrel GIT_AUTHOR_EMAIL=carrel@localhost GIT_COMMITTER_NAME=Carrel GIT_COMMITTER_EMAIL=carrel@localhost
+export GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL
+save() {
+    commit=$(g commit-tree "$tree" ${1:+-p "$1"} -m "wip: saved by Carrel") &&
+        g push --quiet --force --no-verify "$url" "$commit:$ref" >&2
+}
+if ! save "$head"; then
+    # Their own commits may be damaged; the files are not.
+    { [ -n "$base" ] && [ "$base" != "$head" ] && save "$base"; } || exit 1
+fi
+printf '%s\n' "$tree $head" >"$scratch/saved"
+# Where the mirror is borrowed from, what was pushed is found there.
+if [ -d "$borrowed" ]; then rm -rf "$scratch/git/objects"/??; fi
+printf '%s\n' "$commit"

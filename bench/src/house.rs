@@ -52,7 +52,6 @@ fn settings(folder: &Path) -> Outcome<Settings> {
         patience: Patience::default(),
         retention: Retention::default(),
         work: carrel_control::Workload::default(),
-        models: carrel_control::Models::default(),
         steps_at_once: 64,
         transcript_cap: Settings::TRANSCRIPT_CAP,
         library: folder.join("library"),

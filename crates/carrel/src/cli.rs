@@ -10,7 +10,7 @@ use crate::{
     data::DataDir,
     doctor,
     failure::Failure,
-    say, serve, tls,
+    run, say, serve, tls,
 };
 
 /// A private desk for every coding agent.
@@ -44,6 +44,8 @@ pub(crate) struct Common {
 enum Verb {
     /// Start the server
     Serve(ServeArgs),
+    /// The whole journey in one command: sandbox, branch, agent, commits, pull request; no server needed
+    Run(Box<run::RunArgs>),
     /// Say what this host offers, what is missing and how to get it
     Doctor(FileArgs),
     /// Print the configuration as it was understood, and where each value came from
@@ -99,7 +101,7 @@ enum Verb {
     Openapi,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct ServeArgs {
     /// The address to listen on [default: 127.0.0.1:7070]
     #[arg(long, value_name = "ADDRESS")]
@@ -152,7 +154,8 @@ impl Cli {
         let data = || DataDir::find(common.data.clone());
         let client = || Client::new(&common);
         match self.verb {
-            Verb::Serve(args) => serve::serve(data()?, args).await,
+            Verb::Serve(args) => serve::serve(data()?, args, None).await,
+            Verb::Run(args) => run::run(data()?, common.clone(), *args).await,
             Verb::Doctor(args) => doctor::doctor(&data()?, &args, &common).await,
             Verb::Config(args) => show_config(&data()?, &args, common.json),
             Verb::Sandbox(verb) => verb.run(&client()?).await,

@@ -15,6 +15,7 @@ pub(crate) enum Exit {
     NotAllowed = 5,
     Limit = 6,
     TimedOut = 7,
+    Interrupted = 130,
 }
 
 /// Why a command did not succeed.

@@ -9,6 +9,7 @@ mod doctor;
 mod e2b;
 mod failure;
 mod models;
+mod run;
 mod say;
 mod serve;
 mod tls;

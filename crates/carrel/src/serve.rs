@@ -10,6 +10,7 @@ use carrel_sandbox::{
     providers::{fake, local, oci},
 };
 use carrel_store::{Database, Options, Store};
+use futures::future::BoxFuture;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tokio::{
     net::TcpListener,
@@ -31,14 +32,21 @@ pub(crate) const LAUNCHER: &str = "launcher";
 /// The verb that makes this program the code interpreter inside a sandbox. It is for templates alone.
 pub(crate) const INTERPRETER: &str = "interpreter";
 
-pub(crate) async fn serve(data: DataDir, args: ServeArgs) -> Result<(), Failure> {
+/// What is to be done in a house that is opened for nothing else. It is given the address.
+pub(crate) type Errand = Box<dyn FnOnce(String) -> BoxFuture<'static, Result<(), Failure>> + Send>;
+
+/// Serves until somebody ends it, or until the errand is done.
+pub(crate) async fn serve(data: DataDir, args: ServeArgs, errand: Option<Errand>) -> Result<(), Failure> {
     let flags = [
         ("server.listen", args.listen),
         ("database.url", args.database),
         ("server.tls_cert", args.tls_cert),
         ("server.tls_key", args.tls_key),
     ];
-    let Understood { config, warnings, .. } = understand(&data, args.config.as_deref(), &flags)?;
+    let Understood { mut config, warnings, .. } = understand(&data, args.config.as_deref(), &flags)?;
+    if errand.is_some() && config.log.level == "info" {
+        config.log.level = "warn".into();
+    }
     start_log(&config)?;
     // Whatever is made from here on is for this user alone.
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
@@ -61,7 +69,7 @@ pub(crate) async fn serve(data: DataDir, args: ServeArgs) -> Result<(), Failure>
     };
     opening.finish_and_clear();
 
-    greet(&data, &config, &control, &front, args.open).await?;
+    greet(&data, &config, &control, &front, errand.is_some(), args.open).await?;
     let options = doors(&config, address, &front, metrics);
     engines.hatch.open(carrel_api::hatch(control.clone(), options.clone()));
     let app = carrel_api::router(control.clone(), options);
@@ -75,9 +83,19 @@ pub(crate) async fn serve(data: DataDir, args: ServeArgs) -> Result<(), Failure>
     let notice = Duration::from_millis(config.server.notice_ms.get());
     let (told, mut was_told) = tokio::sync::watch::channel(false);
     let headers_within = Duration::from_secs(config.server.headers_s.get());
+    let errands = errand.is_some();
+    let (report, reported) = tokio::sync::oneshot::channel();
     let serving = carrel_api::attend(entrance, app, headers_within, async move {
-        ends.first().await;
-        say::aside("carrel: finishing what is in flight; once more to stop at once");
+        let errand = async {
+            match errand {
+                Some(errand) => drop(report.send(errand(front).await)),
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = ends.first() => say::aside("carrel: finishing what is in flight; once more to stop at once"),
+            () = errand => {}
+        }
         drain.drain();
         let _ = told.send(true);
         // Connections that are open now hear of it with their next answer, and are not cut in the middle of a question.
@@ -101,7 +119,11 @@ pub(crate) async fn serve(data: DataDir, args: ServeArgs) -> Result<(), Failure>
     }
     engines.close().await;
     store.close().await;
-    Ok(())
+    match (errands, reported.await) {
+        (false, _) => Ok(()),
+        (true, Ok(done)) => done,
+        (true, Err(_)) => Err(Failure::new("it was interrupted; the same command goes on with it").exit(Exit::Interrupted)),
+    }
 }
 
 async fn open_house(data: &DataDir, config: &Config, front: &str) -> Result<(Store, Control, Engines), Failure> {
@@ -288,7 +310,14 @@ fn doors(config: &Config, address: SocketAddr, front: &str, metrics: PrometheusH
 }
 
 /// Makes sure this user has a key, and tells where everything is.
-async fn greet(data: &DataDir, config: &Config, control: &Control, front: &str, open: bool) -> Result<(), Failure> {
+async fn greet(
+    data: &DataDir,
+    config: &Config,
+    control: &Control,
+    front: &str,
+    silent: bool,
+    open: bool,
+) -> Result<(), Failure> {
     let secret = match data.admin_key()? {
         Some(secret) => secret,
         None => {
@@ -298,6 +327,10 @@ async fn greet(data: &DataDir, config: &Config, control: &Control, front: &str, 
             secret
         }
     };
+    if silent {
+        control.keys().adopt_admin(&secret, "admin").await?;
+        return Ok(());
+    }
     say::line(format_args!("Carrel is ready at {front}"));
     match control.keys().adopt_admin(&secret, "admin").await? {
         Some(grant) => {

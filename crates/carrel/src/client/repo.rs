@@ -191,7 +191,7 @@ impl Add {
 }
 
 /// A source as it was typed; a path is this machine's, as it is seen from here.
-fn read_source(typed: &str) -> Result<RepoSource, Failure> {
+pub(crate) fn read_source(typed: &str) -> Result<RepoSource, Failure> {
     let path = std::path::Path::new(typed);
     let looks_like_one = typed.starts_with('.') || typed.starts_with('/') || path.is_dir();
     let text = if looks_like_one {

@@ -10,11 +10,15 @@ async fn a_checkout_is_ready_and_behaves_like_an_ordinary_clone() {
     let upstream = yard.repo("hello").await;
     let desk = yard.sandbox(json!({"repo": "hello", "task_id": 7, "agent_id": "scout", "checkout": {}})).await;
 
-    assert_eq!(yard.sh(&desk, "pwd; whoami; stat -c '%U %a' . .git README.md run.sh").await.replace('\n', " "),
-        "/workspace user user 755 user 755 user 644 user 755");
+    assert_eq!(
+        yard.sh(&desk, "pwd; whoami; stat -c '%U %a' . .git README.md run.sh").await.replace('\n', " "),
+        "/workspace user user 755 user 755 user 644 user 755"
+    );
     assert_eq!(yard.sh(&desk, "git status --porcelain --branch; ./run.sh; cat link").await, "## task-7\nruns\n# Hello");
-    assert_eq!(yard.sh(&desk, "git log --format=%s; git rev-parse --abbrev-ref origin/HEAD").await,
-        "docs: notes\nfeat: begin\norigin/main");
+    assert_eq!(
+        yard.sh(&desk, "git log --format=%s; git rev-parse --abbrev-ref origin/HEAD").await,
+        "docs: notes\nfeat: begin\norigin/main"
+    );
     assert_eq!(yard.sh(&desk, "git remote get-url origin").await, "http://127.0.0.1:49980/git/hello.git");
     // To the last fact: nothing would have to be read again even by whoever trusts nothing.
     let strict = "git -c core.checkStat=default -c core.trustctime=true diff-files";
@@ -55,11 +59,13 @@ async fn status_reads_no_file_again() {
     yard.sync("hello").await;
     let desk = yard.sandbox(json!({"repo": "hello", "task_id": 7, "checkout": {}})).await;
     // Every file that git would have to look into makes it say so.
-    let traced = "GIT_TRACE2_PERF=/tmp/trace git status --porcelain; grep -c 'read_object\\|index_fd' /tmp/trace || true
+    let traced =
+        "GIT_TRACE2_PERF=/tmp/trace git status --porcelain; grep -c 'read_object\\|index_fd' /tmp/trace || true
         git ls-files --debug many/0/0 | grep -c 'mtime: 0:0' || true";
     assert_eq!(yard.sh(&desk, traced).await, "0\n0");
     // The index is not written anew either: it was right as it came.
-    let untouched = "before=$(stat -c %i%Y .git/index); git status --porcelain; test \"$before\" = \"$(stat -c %i%Y .git/index)\"";
+    let untouched =
+        "before=$(stat -c %i%Y .git/index); git status --porcelain; test \"$before\" = \"$(stat -c %i%Y .git/index)\"";
     yard.sh(&desk, untouched).await;
     yard.close().await;
 }

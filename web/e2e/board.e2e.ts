@@ -8,12 +8,13 @@ let server: Server
 let visitor: Visitor
 
 beforeAll(async () => {
-  server = await Server.open({ CARREL_DEMO_PAUSE: '0.1' })
+  server = await Server.open({ CARREL_DEMO_PAUSE: '0.1', CARREL_LOCAL_DISK: 'folder' })
   visitor = await Visitor.arrive()
 })
 
 afterAll(async () => {
   await visitor?.leave()
+  await server?.clear()
   await server?.close()
 })
 
@@ -62,7 +63,7 @@ describe('the first run', () => {
   })
 
   it('shows what the agent says while it says it', async () => {
-    await visitor.page.getByRole('log').getByText('I am the demo agent').waitFor()
+    await visitor.page.getByRole('log').getByText('I am the demo agent').first().waitFor()
   })
 
   it('ends with a merged pull request', async () => {
@@ -251,7 +252,7 @@ describe('a server that dies in the middle of a stream', () => {
   it('costs the reader nothing: every moment once, in order', async () => {
     const { id } = await write({ title: 'Survive a crash', start: true })
     await goTo(`/tasks/${id}`)
-    await visitor.page.getByRole('log').getByText('I am the demo agent').waitFor()
+    await visitor.page.getByRole('log').getByText('I am the demo agent').first().waitFor()
     await visitor.forgiving(/ERR_|Failed to load resource/, async () => {
       await server.crash()
       await visitor.page.locator('[data-stream="reconnecting"]').first().waitFor()

@@ -69,6 +69,29 @@ export class Server {
     await this.start(new URL(this.origin).host)
   }
 
+  /** Sandboxes outlive their server on purpose; these must not outlive the test. */
+  async clear(): Promise<void> {
+    const { items: tasks } = await this.ask<{ items: { id: number; phase: string }[] }>(
+      'GET',
+      '/tasks?limit=1000',
+    )
+    for (const task of tasks) {
+      if (!['merged', 'closed'].includes(task.phase)) await this.ask('POST', `/tasks/${task.id}/close`)
+    }
+    const { items: sessions } = await this.ask<{ items: { id: string; phase: string }[] }>(
+      'GET',
+      '/sessions?limit=1000',
+    )
+    for (const session of sessions) {
+      if (session.phase !== 'closed') await this.ask('DELETE', `/sessions/${session.id}`)
+    }
+    let items: { id: string }[]
+    do {
+      items = (await this.ask<{ items: { id: string }[] }>('GET', '/sandboxes?limit=100')).items
+      for (const sandbox of items) await this.ask('DELETE', `/sandboxes/${sandbox.id}?wait=gone`)
+    } while (items.length > 0)
+  }
+
   async close(): Promise<void> {
     await this.#end('SIGTERM')
     await rm(this.#data, { recursive: true, force: true })

@@ -160,7 +160,7 @@ function Doing({ task }: { task: Task }) {
           task.phase === 'failed' ? 'bg-oxblood-wash text-oxblood' : 'bg-brass-wash text-brass',
         )}
       >
-        {task.needs?.detail ?? task.note ?? `It ${needsInWords(task)}.`}
+        {task.needs?.detail ?? `It ${needsInWords(task)}.`}
       </p>
     )
   }

@@ -27,9 +27,9 @@ describe('the filter', () => {
   })
 
   it('offers each choice once, in order', () => {
-    expect(choices([task, aTask({ repo: 'web', labels: ['bug', 'a11y'], agent: null })])).toEqual({
+    expect(choices([task, aTask({ repo: 'web', labels: ['bug', 'a11y'], agent: 'demo' })])).toEqual({
       repos: ['api', 'web'],
-      agents: ['claude'],
+      agents: ['claude', 'demo'],
       labels: ['a11y', 'bug'],
     })
   })

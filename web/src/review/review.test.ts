@@ -107,7 +107,7 @@ describe('a comment', () => {
 })
 
 describe('the gate', () => {
-  const task = aTask({ phase: 'in_review', pull: { number: 1, phase: 'mergeable' } })
+  const task = aTask({ phase: 'in_review', pull: { number: 1, url: '', phase: 'mergeable' } })
 
   it('is open when nothing blocks', () =>
     expect(gate(task, [{ name: 'test', state: 'passed' }])).toBeUndefined())
@@ -122,7 +122,7 @@ describe('the gate', () => {
       isShut: false,
     }))
   it('asks for a rebase', () =>
-    expect(gate({ ...task, pull: { number: 1, phase: 'conflicted' } })?.words).toContain('Rebase'))
+    expect(gate({ ...task, pull: { number: 1, url: '', phase: 'conflicted' } })?.words).toContain('Rebase'))
   it('says when it is on its way', () => expect(gate({ ...task, want: 'merged' })?.isShut).toBe(true))
   it('has nothing to say before there is a review', () =>
     expect(gate(aTask({ phase: 'working' }))).toBeUndefined())

@@ -1,14 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import type { Moment } from '../task/types'
+import { aMoment } from '../task/sample'
+import type { Moment, ToolUse } from '../task/types'
 import { rows, summary, toolWords } from './rows'
 
-const tool = (seq: number, name: string, more: object = {}): Moment => ({
-  seq,
-  at: '',
-  kind: 'tool',
-  tool: { name, ...more },
-})
-const say = (seq: number): Moment => ({ seq, at: '', kind: 'message', text: 'x' })
+const tool = (seq: number, name: string, more: Partial<ToolUse> = {}): Moment =>
+  aMoment({ seq, kind: 'tool', tool: { id: `${seq}`, name, title: '', ...more } })
+const say = (seq: number): Moment => aMoment({ seq })
 
 describe('a conversation as rows', () => {
   it('folds neighbouring tool calls into one', () => {

@@ -2,15 +2,10 @@ import { QueryClient } from '@tanstack/react-query'
 import { describe, expect, it } from 'vitest'
 import { insert, newer, placeTask, putMoment, putTask } from './fold'
 import { mergeMoments } from './queries'
-import { aTask } from './sample'
+import { aMoment, aTask } from './sample'
 import type { Moment, Task } from './types'
 
-const say = (seq: number, text = `word ${seq}`): Moment => ({
-  seq,
-  at: '2026-01-01T00:00:00Z',
-  kind: 'message',
-  text,
-})
+const say = (seq: number, text = `word ${seq}`): Moment => aMoment({ seq, text })
 
 describe('a task that is told', () => {
   it('takes its place on the board and on its own page', () => {

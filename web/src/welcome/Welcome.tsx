@@ -179,7 +179,7 @@ function Step({
       className={cx(
         'rounded-2xl border bg-card px-5 py-4 transition-opacity duration-300',
         now === number ? 'border-line shadow-card' : 'border-line',
-        now < number && 'opacity-60',
+        now < number && 'text-soft',
       )}
     >
       <h2 className="flex items-center gap-3 text-lead">

@@ -134,20 +134,25 @@ describe('the board', () => {
   })
 
   it('gives a card back when the server refuses, and says why', async () => {
-    // Closed elsewhere while the hand was on it: the page does not know yet, the server does.
-    await visitor.page.route('**/api/v1/events**', (route) => route.abort())
-    await visitor.forgiving(/ERR_|409|Failed to load/, async () => {
-      await goToUnheard()
-      await server.ask('POST', '/tasks/3/close')
-      await reaches(3, 'closed')
+    const address = '**/api/v1/tasks/3/start'
+    await visitor.page.route(address, (route) =>
+      route.fulfill({
+        status: 409,
+        contentType: 'application/problem+json',
+        body: JSON.stringify({
+          type: 'about:blank',
+          title: 'Conflict',
+          status: 409,
+          detail: 'The house is full.',
+        }),
+      }),
+    )
+    await visitor.forgiving(/409/, async () => {
       await drag(3, 'queued')
-      await visitor.page.getByText('task-3 was not started').first().waitFor()
+      await visitor.page.getByText('The house is full.').first().waitFor()
       await cardIn(3, 'backlog').waitFor()
-      await visitor.page.unroute('**/api/v1/events**')
-      await visitor.page.reload()
-      await live()
-      await cardIn(3, 'done').waitFor()
     })
+    await visitor.page.unroute(address)
   })
 
   it('refuses a drop that means nothing, in words', async () => {
@@ -172,12 +177,6 @@ describe('the board', () => {
     for (const id of ids) await cardIn(id, 'done').waitFor()
   })
 })
-
-/** The board without a stream: what it shows is what it read. */
-async function goToUnheard(): Promise<void> {
-  await visitor.page.goto(`${server.origin}/app/`)
-  await card(3).waitFor()
-}
 
 describe('a question', () => {
   let id: number

@@ -46,6 +46,7 @@ pub(crate) struct Config {
     pub(crate) fake: Fake,
     pub(crate) log: Log,
     pub(crate) models: crate::models::Addresses,
+    #[serde(default)]
     pub(crate) prices: crate::models::OwnPrices,
     pub(crate) budgets: Budgets,
 }

@@ -74,10 +74,11 @@ async fn journey(client: &Client, args: RunArgs) -> Result<(), Failure> {
     };
     let written: TaskView = client.fetch(client.request(Method::POST, "/tasks")?.json(&new)).await?;
     say::aside(format_args!("carrel: task {} on {} with {}", written.id, written.repo, written.agent));
-    let mut ended = task::follow(client, written.id).await?;
+    let mut seen = 0;
+    let mut ended = task::follow(client, written.id, &mut seen).await?;
     if args.merge && ended.phase == TaskPhase::InReview {
         client.send(client.request(Method::POST, &format!("/tasks/{}/merge", ended.id))?).await?;
-        ended = task::follow(client, ended.id).await?;
+        ended = task::follow(client, ended.id, &mut seen).await?;
     }
     // Nobody is left to look after a desk that goes on running.
     if let Some(sandbox) = &ended.sandbox_id {
@@ -125,7 +126,9 @@ async fn find_repo(client: &Client, typed: &str) -> Result<RepoName, Failure> {
     waiting.finish_and_clear();
     let repo = synced?;
     if repo.head.is_none() {
-        return Err(Failure::new(format!("{typed} has no commit yet")).hint("commit something first").exit(Exit::Conflict));
+        return Err(Failure::new(format!("{typed} has no commit yet"))
+            .hint("commit something first")
+            .exit(Exit::Conflict));
     }
     Ok(repo.name)
 }
@@ -157,7 +160,8 @@ fn stat(diff: &str) -> Vec<String> {
     let (gained, lost) = files.iter().fold((0, 0), |sum, file| (sum.0 + file.1, sum.1 + file.2));
     let mut lines: Vec<String> =
         files.iter().map(|(name, gained, lost)| format!("  {} | +{gained} -{lost}", say::printable(name))).collect();
-    lines.push(format!("  {} files, +{gained} -{lost}", files.len()));
+    let noun = if files.len() == 1 { "file" } else { "files" };
+    lines.push(format!("  {} {noun}, +{gained} -{lost}", files.len()));
     lines
 }
 

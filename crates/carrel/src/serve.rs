@@ -122,7 +122,9 @@ pub(crate) async fn serve(data: DataDir, args: ServeArgs, errand: Option<Errand>
     match (errands, reported.await) {
         (false, _) => Ok(()),
         (true, Ok(done)) => done,
-        (true, Err(_)) => Err(Failure::new("it was interrupted; the same command goes on with it").exit(Exit::Interrupted)),
+        (true, Err(_)) => {
+            Err(Failure::new("it was interrupted; the same command goes on with it").exit(Exit::Interrupted))
+        }
     }
 }
 

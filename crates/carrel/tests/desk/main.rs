@@ -4,4 +4,5 @@
 mod checkout;
 mod hatch;
 mod models;
+mod tasks;
 mod yard;

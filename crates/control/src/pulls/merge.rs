@@ -357,7 +357,10 @@ impl Merging {
 /// The message of the one commit that is made.
 fn message_of(pull: &PullView, style: MergeStyle) -> String {
     let (title, body) = match style {
-        MergeStyle::Squash => (format!("{} (#{})", pull.title, pull.number), pull.body.as_str()),
+        MergeStyle::Squash => (
+            format!("{} (#{})", carrel_git::message::make_conventional(&pull.title).trim(), pull.number),
+            pull.body.as_str(),
+        ),
         MergeStyle::Merge | MergeStyle::Rebase => {
             (format!("Merge pull request #{} from {}", pull.number, pull.head), pull.title.as_str())
         }

@@ -104,7 +104,9 @@ async fn take_what_is_due(house: &Arc<House>) -> Result<Instant, Error> {
     queue::give_room(house).await?;
     loop {
         let until = house.keeper.lease_end(house.store.now());
-        let claimed = house.store.tasks().claim(house.keeper.owner(), &house.settings.node, until, CLAIM).await?;
+        let in_hand: Vec<_> = house.task_keeper.hands().keys().copied().collect();
+        let (owner, node) = (house.keeper.owner(), &house.settings.node);
+        let claimed = house.store.tasks().claim(owner, node, until, &in_hand, CLAIM).await?;
         let full = claimed.len() == CLAIM as usize;
         for leased in claimed {
             tend(house, leased);

@@ -1,6 +1,6 @@
 //! What happens around a task's branch: pushes, bases that move, words and checks at its pull request.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use carrel_model::{
     Branch, CommitId, RepoName, TaskId,
@@ -16,7 +16,7 @@ use crate::{
     Error,
     desks::tasks::{moment, take_up},
     house::House,
-    pulls::{ForeseenWith, Live, Moved, forecast},
+    pulls::{ForeseenWith, LANE_CHECK, Live, Moved, forecast},
 };
 
 /// How much of what is said elsewhere is passed on.
@@ -91,20 +91,25 @@ async fn predict(house: &Arc<House>, repo: &RepoName, moved: &Moved) -> Result<(
             Some(_) => Some(mirror.distance(&task.base, &task.branch).await?),
             None => None,
         };
-        put(house, task.id, mine, moved.clone(), head, distance).await?;
+        let others = tasks.iter().map(|task| task.id).collect();
+        put(house, task.id, Look { mine, moved: moved.clone(), head, distance, others }).await?;
     }
     Ok(())
 }
 
-/// Writes what is to be expected of a task, and tells its agent and the other's when that is news.
-async fn put(
-    house: &Arc<House>,
-    id: TaskId,
+/// What was seen of a task.
+struct Look {
     mine: Vec<Conflict>,
     moved: Moved,
     head: Option<CommitId>,
     distance: Option<(u32, u32)>,
-) -> Result<(), Error> {
+    /// Those that are under way.
+    others: BTreeSet<TaskId>,
+}
+
+/// Writes what is to be expected of a task, and tells its agent and the other's when that is news.
+async fn put(house: &Arc<House>, id: TaskId, look: Look) -> Result<(), Error> {
+    let Look { mine, moved, head, distance, others } = look;
     let written = house.store.change(move |tx| {
         Box::pin(async move {
             let Some((mut task, _)) = tx.lock_task(id).await? else { return Ok(()) };
@@ -112,8 +117,9 @@ async fn put(
                 return Ok(());
             }
             let before = task.clone();
-            // What this look said nothing about stays as it was.
+            // What this look said nothing about stays as it was, unless the other is over.
             let stays = |conflict: &Conflict| match (&moved, conflict.task_id) {
+                (_, Some(other)) if !others.contains(&other) => false,
                 (Moved::Task(other), _) if *other == id => false,
                 (Moved::Task(other), with) => with != Some(*other),
                 (Moved::Base(base), None) => *base != task.base,
@@ -172,7 +178,11 @@ async fn pull_changed(house: &Arc<House>, pull: PullView, news: Vec<PullNews>) -
                 return Ok(());
             }
             let before = task.clone();
-            seen(&mut task, &pull);
+            match pull.phase {
+                // The keeper is about to say so itself.
+                PullPhase::Merged if task.want == TaskWant::Merged => {}
+                _ => seen(&mut task, &pull),
+            }
             if pull.phase == PullPhase::Closed && task.want != TaskWant::Closed && !task.phase.is_over() {
                 task.want = TaskWant::Closed;
             }
@@ -237,6 +247,8 @@ fn words_of(word: &PullNews, pull: &PullView) -> Option<(String, String)> {
             }
             _ => None,
         },
+        // The lane tells of its own check itself.
+        PullNews::Check { check, .. } if check.name == LANE_CHECK => None,
         PullNews::Check { check, head } if *head == pull.head_commit && check.state == CheckState::Failed => {
             let summary = check.summary.as_deref().unwrap_or("it does not say why");
             let text = format!(

@@ -340,6 +340,16 @@ impl Hand<'_> {
             Found::Missing | Found::Lost(_) => return self.back_to_preparing().await,
         }
         let mut found = work::look_at_work(house, sandbox).await?;
+        if found.head.is_none() {
+            self.end_desk(sandbox).await?;
+            let detail = "The repository on its desk is gone or broken. `retry` makes a new desk from the last save.";
+            self.record(move |task| {
+                task.told.remove("desk");
+                task.ask_for_help(NeedsReason::DeskFailed, detail);
+            })
+            .await?;
+            return Ok(());
+        }
         if let Some(middle) = &found.in_progress {
             let missing = format!("git is in the middle of a {middle}. Finish or abort it.");
             return self.nudge(missing, NeedsReason::Conflict).await;
@@ -365,13 +375,22 @@ impl Hand<'_> {
         pulls::publish(house, &task.repo, &task.branch).await?;
         let pull = pulls::open_pull(house, &self.wish(sandbox).await?).await?;
         let (ahead, behind) = mirror.distance(&task.base, &task.branch).await?;
+        let unchecked = task.told.get("checks").is_some_and(|told| *told == head.to_string());
         let note = task.pull.is_none().then(|| format!("Pull request {} is open: {}", pull.number, pull.url));
         self.record_and_say(note, move |task| {
             (task.head, task.ahead, task.behind) = (Some(head), ahead, behind);
             task.told.remove("rebase_wanted");
-            task.nudges = 0;
+            // It was published before that was heard.
+            if task.want == TaskWant::Rest {
+                task.want = TaskWant::Review;
+            }
             seen(task, &pull);
-            if !task.phase.is_over() {
+            if task.phase.is_over() {
+            } else if unchecked {
+                let detail = "The check of the merged result fails, and its agent changed nothing about it.";
+                task.ask_for_help(NeedsReason::ChecksFailed, detail);
+            } else {
+                task.nudges = 0;
                 task.go_to(TaskPhase::InReview);
             }
         })
@@ -488,6 +507,8 @@ impl Hand<'_> {
                     task.go_to(TaskPhase::Merged);
                 })
                 .await?;
+                // The repository's own row shows where its branch is now.
+                let _ = repos::bring_up_to_date(self.house, &task.repo).await;
                 Ok(())
             }
             Err(MergeRefused::Conflicts { paths, .. }) => self.conflicts(&paths).await,
@@ -522,11 +543,12 @@ impl Hand<'_> {
             self.record(move |task| task.ask_for_help(NeedsReason::ChecksFailed, detail)).await?;
             return Ok(());
         }
-        let text = format!(
-            "The check of the merged result fails. What it printed:\n\n```\n{}\n```\n\nMend it, run the check yourself, and \
-             commit.",
-            tail(&log, 8000)
-        );
+        let printed = match log.trim() {
+            "" => "It printed nothing.".to_owned(),
+            log => format!("What it printed:\n\n```\n{}\n```", tail(log, 8000)),
+        };
+        let text =
+            format!("The check of the merged result fails. {printed}\n\nMend it, run the check yourself, and commit.");
         self.back_to_agent(text, move |task| {
             task.nudges += 1;
             task.told.insert("checks".into(), head);

@@ -99,7 +99,8 @@ async fn converse(house: &Arc<House>, id: &SessionId) -> Result<(), Error> {
         match turn::take(house, &at, closed(house, id)).await? {
             Went::Nothing | Went::Stopped => return Ok(()),
             Went::Ended(Ending::Finished | Ending::Asked { .. }) => {}
-            Went::Ended(Ending::Failed { why, .. }) => return give_up(house, id, why).await,
+            // It was said already, with the end of the turn. The next message tries again.
+            Went::Ended(Ending::Failed { .. }) => {}
         }
     }
 }

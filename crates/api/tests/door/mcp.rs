@@ -16,9 +16,9 @@ fn message(house: &House, key: &str, session: Option<&str>, message: Value) -> R
 /// The last message of an answer.
 async fn read(response: Response) -> Value {
     let text = response.text().await.unwrap();
-    let data =
+    let mut data =
         text.lines().filter_map(|line| line.strip_prefix("data:")).map(str::trim).filter(|data| !data.is_empty());
-    serde_json::from_str(data.last().unwrap_or(&text)).unwrap_or_else(|_| panic!("{text}"))
+    serde_json::from_str(data.next_back().unwrap_or(&text)).unwrap_or_else(|_| panic!("{text}"))
 }
 
 async fn begin(house: &House, key: &str) -> String {

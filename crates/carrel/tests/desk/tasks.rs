@@ -261,7 +261,12 @@ async fn who_is_stopped_rests_in_the_backlog_and_goes_on_when_started() {
     let stopped = yard.act(&task, "stop", "backlog").await;
     assert_eq!(stopped["want"], "rest");
     yard.tell(&task, "go on", "backlog").await;
-    yard.act(&task, "start", "in_review").await;
+    let task = yard.act(&task, "start", "in_review").await;
+    // Whoever was stopped is gone, with everything that it ran.
+    let desk = task["sandbox_id"].as_str().unwrap();
+    let body = json!({"command": "pgrep -fc 'sleep 10000[0]' || true"});
+    let left = yard.post(&format!("/api/v1/sandboxes/{desk}/execute"), body).await;
+    assert_eq!(left["stdout"].as_str().unwrap().trim(), "0", "{left}");
     assert_eq!(yard.show("hello", "task-1:half.txt").await, "half");
     yard.close().await;
 }

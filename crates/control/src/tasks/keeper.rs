@@ -1,7 +1,7 @@
 //! The walk of the keeper of tasks: hears the journal, gives out room, claims what is due and tends it.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -24,9 +24,15 @@ const CLAIM: u32 = 64;
 #[derive(Default)]
 pub(crate) struct TaskKeeper {
     hands: Mutex<HashMap<TaskId, Arc<Notify>>>,
+    /// What will be looked at anew as soon as it is its turn.
+    looks: Mutex<HashSet<String>>,
 }
 
 impl TaskKeeper {
+    pub(super) fn looks(&self) -> std::sync::MutexGuard<'_, HashSet<String>> {
+        self.looks.lock().expect("nobody panics while holding the list")
+    }
+
     fn hands(&self) -> std::sync::MutexGuard<'_, HashMap<TaskId, Arc<Notify>>> {
         self.hands.lock().expect("nobody panics while holding the list")
     }

@@ -68,6 +68,7 @@ pub(crate) async fn give_room(house: &Arc<House>) -> Result<usize, Error> {
                     continue;
                 }
                 (*repo, *agent, all, begun) = (*repo + 1, *agent + 1, all + 1, begun + 1);
+                task.doing = None;
                 task.go_to(TaskPhase::Preparing);
                 task.started_at.get_or_insert(tx.now());
                 tx.put_task(&mut task).await?;

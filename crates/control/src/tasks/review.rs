@@ -1,6 +1,9 @@
 //! What happens around a task's branch: pushes, bases that move, words and checks at its pull request.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
 
 use carrel_model::{
     Branch, CommitId, RepoName, TaskId,
@@ -54,9 +57,16 @@ pub(super) fn heard(house: &Arc<House>, happening: &Happening) -> bool {
 
 /// Predicts conflicts in the background, one repository at a time in the order of what was heard.
 fn beside(house: &Arc<House>, repo: RepoName, moved: Moved) {
+    // Whoever waits already will see this too.
+    let wish = format!("{repo} {moved:?}");
+    if !house.task_keeper.looks().insert(wish.clone()) {
+        return;
+    }
     let house = Arc::clone(house);
     let tasks = house.tasks().clone();
     tasks.spawn(async move {
+        let _turn = house.forges.turn(&format!("forecast {repo}")).await;
+        house.task_keeper.looks().remove(&wish);
         if let Err(error) = predict(&house, &repo, &moved).await {
             tracing::warn!(%repo, error = &error as &dyn std::error::Error, "conflicts were not predicted");
         }
@@ -64,12 +74,19 @@ fn beside(house: &Arc<House>, repo: RepoName, moved: Moved) {
 }
 
 async fn predict(house: &Arc<House>, repo: &RepoName, moved: &Moved) -> Result<(), Error> {
-    let _turn = house.forges.turn(&format!("forecast {repo}")).await;
     let tasks = house.store.tasks().live(repo).await?;
     let live: Vec<Live> =
         tasks.iter().map(|task| Live { task: task.id, branch: task.branch.clone(), base: task.base.clone() }).collect();
     let foreseen = forecast(house, repo, &live, moved).await?;
     let mirror = house.library.mirror(repo).await?;
+    let refs = mirror.refs().await?;
+    let mut distances: HashMap<&Branch, HashMap<Branch, (u32, u32)>> = HashMap::new();
+    for task in &tasks {
+        if !distances.contains_key(&task.base) {
+            // An older git cannot say it at once; then it is said when the branch is published.
+            distances.insert(&task.base, mirror.distances(&task.base).await.unwrap_or_default());
+        }
+    }
     for task in &tasks {
         let mine: Vec<Conflict> = foreseen
             .iter()
@@ -86,11 +103,8 @@ async fn predict(house: &Arc<House>, repo: &RepoName, moved: &Moved) -> Result<(
                 _ => None,
             })
             .collect();
-        let head = mirror.find(&task.branch.full()).await?;
-        let distance = match &head {
-            Some(_) => Some(mirror.distance(&task.base, &task.branch).await?),
-            None => None,
-        };
+        let head = refs.get(&task.branch.full()).cloned();
+        let distance = distances.get(&task.base).and_then(|known| known.get(&task.branch)).copied();
         let others = tasks.iter().map(|task| task.id).collect();
         put(house, task.id, Look { mine, moved: moved.clone(), head, distance, others }).await?;
     }

@@ -586,7 +586,7 @@ impl Hand<'_> {
     async fn stop_turn(&self, sandbox: &SandboxId) -> Result<(), Error> {
         let session = self.house.store.sessions().find(&self.task.session_id).await?;
         let Some(turn) = session.and_then(|session| session.turn) else { return Ok(()) };
-        let _ = ExecsDesk { house: self.house }.signal(&self.grant, sandbox, &turn.exec, 9).await;
+        turn::signal(self.house, &self.grant, sandbox, &turn.exec, "KILL").await;
         let id = self.task.session_id.clone();
         let ended = self.house.store.change(move |tx| {
             Box::pin(async move {

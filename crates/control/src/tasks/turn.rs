@@ -7,7 +7,7 @@ use carrel_agent::{DeskRules, Ending, Exchange, Failure, Moment as Said, Turn as
 use carrel_model::{
     CommitId, ExecId, Grant, SandboxId, SessionId,
     agent::{Agent, Voice},
-    exec::ExecStatus,
+    exec::{Exec, ExecStatus},
     public::NewExec,
     session::{Moment, MomentKind, Session, ToolUse, Turn},
 };
@@ -249,7 +249,6 @@ where
     tokio::pin!(unwanted);
     let mut stopped = false;
     let mut kill_at: Option<tokio::time::Instant> = None;
-    let desk = ExecsDesk { house };
     loop {
         let killing = async {
             match kill_at {
@@ -277,12 +276,12 @@ where
             () = &mut unwanted, if !stopped => {
                 stopped = true;
                 let polite = dialect.polite_stop();
-                let _ = desk.signal(grant, at.sandbox, &turn.exec, polite.signal.number() as u32).await;
+                signal(house, grant, at.sandbox, &turn.exec, polite.signal.word()).await;
                 kill_at = Some(tokio::time::Instant::now() + polite.grace);
             }
             () = killing => {
                 kill_at = None;
-                let _ = desk.signal(grant, at.sandbox, &turn.exec, 9).await;
+                signal(house, grant, at.sandbox, &turn.exec, "KILL").await;
             }
             _ = saves.tick(), if at.saves && !stopped => {
                 let _ = save(house, at.sandbox).await;
@@ -305,8 +304,19 @@ where
     Ok(Went::Ended(over.ending))
 }
 
+/// Sends a signal to everything that an agent runs: to its whole process group, which is named by the wrapper's number.
+pub(super) async fn signal(house: &Arc<House>, grant: &Grant, sandbox: &SandboxId, exec: &ExecId, word: &str) {
+    let Ok(Some(Exec { pid: Some(pid), .. })) = settled(house, exec).await else { return };
+    let line = format!("kill -s {word} -- -{pid}");
+    let kill = NewExec { command: Some(line), cwd: Some("/".into()), ..NewExec::default() };
+    match (ExecsDesk { house }).start(grant, sandbox, kill).await {
+        Ok(mut running) => while let Ok(Some(_)) = running.output.next().await {},
+        Err(error) => tracing::warn!(%sandbox, error = &error as &dyn std::error::Error, "an agent was not signalled"),
+    }
+}
+
 /// The row of an exec, when what it printed has come to its end.
-async fn settled(house: &Arc<House>, id: &ExecId) -> Result<Option<carrel_model::exec::Exec>, Error> {
+async fn settled(house: &Arc<House>, id: &ExecId) -> Result<Option<Exec>, Error> {
     if let Some(live) = house.lives.find(id) {
         return Ok(Some(live.exec()));
     }

@@ -38,6 +38,7 @@ test: setup-test web ## runs every test: Rust on SQLite and PostgreSQL, the page
 	cargo build
 	cd web && CARREL_BIN="$(TARGET)/debug/carrel" npm run --silent e2e
 	CARREL_BIN="$(TARGET)/debug/carrel" CARREL_CACHE="$(CACHE)" tests/sdk/run
+	CARREL_CACHE="$(CACHE)" tests/agents/run
 
 .PHONY: check
 check: setup-check web ## looks at format, lints, licences, dependencies, the page and the API's description

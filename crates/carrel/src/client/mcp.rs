@@ -3,15 +3,15 @@
 //! One message per line. What is asked at the same time is answered at the same time; when the input ends, what is under
 //! way is finished and the conversation with it.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    io::Write,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use futures::StreamExt;
 use reqwest::{Method, RequestBuilder, Response, header};
 use serde_json::{Value, json};
-use tokio::{
-    io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Stdout},
-    task::JoinSet,
-};
+use tokio::{sync::mpsc, task::JoinSet};
 
 use super::Client;
 use crate::failure::Failure;
@@ -37,18 +37,16 @@ struct Conversation {
     scope: Vec<(&'static str, String)>,
     /// What `initialize` settled: the session and the version.
     settled: Mutex<(Option<String>, Option<String>)>,
-    out: tokio::sync::Mutex<Stdout>,
 }
 
 impl Args {
     pub(crate) async fn run(self, client: &Client) -> Result<(), Failure> {
         let task = self.task.map(|task| ("task_id", task.trim_start_matches("task-").to_owned()));
         let scope = task.into_iter().chain(self.sandbox.map(|id| ("sandbox_id", id))).collect();
-        let out = tokio::sync::Mutex::new(tokio::io::stdout());
-        let conversation = Arc::new(Conversation { client: client.clone(), scope, settled: Mutex::default(), out });
-        let mut lines = BufReader::new(tokio::io::stdin()).lines();
+        let conversation = Arc::new(Conversation { client: client.clone(), scope, settled: Mutex::default() });
+        let mut lines = lines_of_stdin();
         let mut under_way = JoinSet::new();
-        while let Ok(Some(line)) = lines.next_line().await {
+        while let Some(line) = lines.recv().await {
             let Ok(message) = serde_json::from_str::<Value>(&line) else {
                 conversation.refuse(&Value::Null, -32700, "that line is not JSON".into()).await;
                 continue;
@@ -139,10 +137,9 @@ impl Conversation {
         if let Some(version) = answer["result"]["protocolVersion"].as_str().filter(|_| is_first) {
             self.settled.lock().unwrap_or_else(PoisonError::into_inner).1 = Some(version.to_owned());
         }
-        let mut out = self.out.lock().await;
+        let mut out = std::io::stdout().lock();
         // Whoever does not read any more is gone, and so is the input soon.
-        let _ = out.write_all(format!("{answer}\n").as_bytes()).await;
-        let _ = out.flush().await;
+        let _ = writeln!(out, "{answer}").and_then(|()| out.flush());
     }
 
     /// A refusal of ours. What was not asked is not answered.
@@ -159,4 +156,18 @@ impl Conversation {
             let _ = request.send().await;
         }
     }
+}
+
+/// What is typed, line by line. Reading blocks, so it has a thread of its own.
+fn lines_of_stdin() -> mpsc::Receiver<String> {
+    let (told, lines) = mpsc::channel(64);
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lines() {
+            let Ok(line) = line else { break };
+            if told.blocking_send(line).is_err() {
+                break;
+            }
+        }
+    });
+    lines
 }

@@ -236,9 +236,15 @@ describe('a review', () => {
 describe('two cards that change the same lines', () => {
   it('name each other', async () => {
     await goTo('/')
+    await server.ask('POST', '/agents', {
+      name: 'writer',
+      dialect: 'shell',
+      command:
+        'printf "%s\\n" "$CARREL_PROMPT" > NOTES.md && git add NOTES.md && git commit --quiet --message "docs: write notes"',
+    })
     const [one, two] = await Promise.all([
-      write({ title: 'Rewrite NOTES.md as a poem', start: true }),
-      write({ title: 'Rewrite NOTES.md as a list', start: true }),
+      write({ agent: 'writer', title: 'Rewrite NOTES.md as a poem', start: true }),
+      write({ agent: 'writer', title: 'Rewrite NOTES.md as a list', start: true }),
     ])
     await reaches(one.id, 'in_review')
     await reaches(two.id, 'in_review')

@@ -299,11 +299,11 @@ describe('a terminal', () => {
       await visitor.page.keyboard.press('Enter')
     }
     await type('echo he""llo')
-    await screen.getByText('hello', { exact: true }).waitFor()
+    await screen.getByText('hello', { exact: true }).first().waitFor()
     await type('sleep 1000')
     await visitor.page.keyboard.press('Control+c')
     await type('echo code $?')
-    await screen.getByText('code 130').waitFor()
+    await screen.getByText('code 130').first().waitFor()
     await visitor.page.setViewportSize({ width: 1000, height: 700 })
     await type('echo cols $(tput cols 2>/dev/null || stty size | cut -d" " -f2)')
     await expect.poll(async () => /cols (\d+)/.exec(await screen.innerText())?.[1]).toBeTruthy()

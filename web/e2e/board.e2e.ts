@@ -236,9 +236,15 @@ describe('a review', () => {
 describe('two cards that change the same lines', () => {
   it('name each other', async () => {
     await goTo('/')
+    await server.ask('POST', '/agents', {
+      name: 'writer',
+      dialect: 'shell',
+      command:
+        'printf "%s\\n" "$CARREL_PROMPT" > NOTES.md && git add NOTES.md && git commit --quiet --message "docs: write notes"',
+    })
     const [one, two] = await Promise.all([
-      write({ title: 'Rewrite NOTES.md as a poem', start: true }),
-      write({ title: 'Rewrite NOTES.md as a list', start: true }),
+      write({ agent: 'writer', title: 'Rewrite NOTES.md as a poem', start: true }),
+      write({ agent: 'writer', title: 'Rewrite NOTES.md as a list', start: true }),
     ])
     await reaches(one.id, 'in_review')
     await reaches(two.id, 'in_review')
@@ -293,11 +299,11 @@ describe('a terminal', () => {
       await visitor.page.keyboard.press('Enter')
     }
     await type('echo he""llo')
-    await screen.getByText('hello', { exact: true }).waitFor()
+    await screen.getByText('hello', { exact: true }).first().waitFor()
     await type('sleep 1000')
     await visitor.page.keyboard.press('Control+c')
     await type('echo code $?')
-    await screen.getByText('code 130').waitFor()
+    await screen.getByText('code 130').first().waitFor()
     await visitor.page.setViewportSize({ width: 1000, height: 700 })
     await type('echo cols $(tput cols 2>/dev/null || stty size | cut -d" " -f2)')
     await expect.poll(async () => /cols (\d+)/.exec(await screen.innerText())?.[1]).toBeTruthy()

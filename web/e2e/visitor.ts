@@ -57,6 +57,10 @@ export class Visitor {
         '--disable-background-networking',
         '--disable-component-update',
         '--disable-sync',
+        // A page that was put in place of the server's own comes from nowhere, and nowhere may not talk to this machine.
+        ...(process.env.CARREL_PAGE === 'dist'
+          ? ['--disable-features=LocalNetworkAccessChecks,LocalNetworkAccessChecksWebSockets']
+          : []),
       ],
     })
     if (process.env.CARREL_PAGE === 'dist') await context.route('**/app/**', fromDist)

@@ -44,7 +44,7 @@ export function AgentsPage() {
           <Command>carrel agent add claude --dialect claude</Command>
         </Empty>
       )}
-      <ul aria-label="Agents" className="grid gap-3 sm:grid-cols-2 xl:grid-cols-3">
+      <ul aria-label="Agents" className="grid grid-cols-1 gap-3 sm:grid-cols-2 xl:grid-cols-3">
         {list.data?.map((agent) => (
           <AgentCard key={agent.name} agent={agent} />
         ))}

@@ -16,14 +16,14 @@ use tower_http::{catch_panic::CatchPanicLayer, timeout::RequestBodyTimeoutLayer}
 use crate::{
     door::{self, Granted, Problem},
     git,
-    house::{BODY_RESTS, Doors, Options},
-    llm,
+    house::{BODY_RESTS, Doors, Options, desks},
+    llm, mcp,
 };
 
 /// What stands behind the hatch of a house.
 pub fn hatch(control: Control, options: Options) -> Arc<dyn Behind> {
     let doors = Doors::new(control.clone(), options);
-    let router = routes()
+    let router = routes(&doors)
         .fallback(door::unknown_route)
         .method_not_allowed_fallback(door::wrong_method)
         .layer(CatchPanicLayer::custom(Problem::from_panic))
@@ -34,8 +34,8 @@ pub fn hatch(control: Control, options: Options) -> Arc<dyn Behind> {
 }
 
 /// Every door that is open to a sandbox.
-fn routes() -> Router<Doors> {
-    Router::new().merge(git::routes()).merge(llm::routes())
+fn routes(doors: &Doors) -> Router<Doors> {
+    Router::new().merge(git::routes()).merge(llm::routes()).merge(mcp::routes(desks(doors)))
 }
 
 struct BackDoors {

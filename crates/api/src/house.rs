@@ -22,7 +22,7 @@ use utoipa_swagger_ui::SwaggerUi;
 use crate::{
     board,
     door::{self, Limiter, Problem},
-    e2b, git, health, hooks, llm, v1,
+    e2b, git, health, hooks, llm, mcp, v1,
 };
 
 /// How the doors behave.
@@ -100,6 +100,11 @@ fn described() -> OpenApiRouter<Doors> {
     OpenApiRouter::with_openapi(Spec::openapi()).nest("/api/v1", v1::routes()).merge(health::routes())
 }
 
+/// Our own doors by themselves, for what asks them from inside this process.
+pub(crate) fn desks(doors: &Doors) -> Router {
+    described().split_for_parts().0.with_state(doors.clone())
+}
+
 /// The description of the API.
 pub fn openapi() -> utoipa::openapi::OpenApi {
     described().split_for_parts().1
@@ -119,6 +124,7 @@ pub fn router(control: Control, options: Options) -> Router {
         .merge(e2b::routes())
         .merge(git::routes())
         .merge(llm::routes())
+        .merge(mcp::routes(desks(&doors)))
         .merge(hooks::routes())
         .merge(pages)
         .fallback(door::unknown_route)

@@ -14,6 +14,7 @@ mod health;
 mod hooks;
 mod house;
 mod llm;
+mod mcp;
 mod v1;
 
 pub use attend::attend;

@@ -80,6 +80,8 @@ enum Verb {
     /// Secrets: credentials that the house keeps sealed and never shows to a sandbox
     #[command(subcommand)]
     Secret(client::secret::Verb),
+    /// Speak the Model Context Protocol on standard input and output
+    Mcp(client::mcp::Args),
     /// Follow what happens, one line each, until interrupted
     Events(client::events::Args),
     /// Read the audit, newest first
@@ -168,6 +170,7 @@ impl Cli {
             Verb::Key(verb) => verb.run(&client()?, &data()?).await,
             Verb::Tls(verb) => verb.run(&data()?, common.json),
             Verb::Secret(verb) => verb.run(&client()?).await,
+            Verb::Mcp(args) => args.run(&client()?).await,
             Verb::Events(args) => args.run(&client()?).await,
             Verb::Audit(args) => args.run(&client()?).await,
             Verb::SignIn { open } => client::sign_in(&client()?, open).await,

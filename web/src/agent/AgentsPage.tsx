@@ -14,18 +14,8 @@ import { Chip, Command, Empty, PageHead, Skeleton, Trouble } from '../ui/Small'
 import { useShortcuts } from '../ui/shortcuts'
 import { toast } from '../ui/Toast'
 import { AgentMark } from './AgentMark'
+import { DIALECTS } from './dialects'
 import { agents } from './queries'
-
-/** Dialects by their names, and what each is. */
-export const DIALECTS: Record<string, string> = {
-  shell: 'A shell command: the prompt is in CARREL_PROMPT',
-  demo: 'A script that plays an agent',
-  claude: 'Claude Code',
-  codex: 'Codex',
-  gemini: 'Gemini CLI',
-  opencode: 'opencode',
-  acp: 'Any agent that speaks the Agent Client Protocol',
-}
 
 export function AgentsPage() {
   const list = useQuery(agents)

@@ -12,6 +12,7 @@ mod github;
 mod idempotency;
 mod keys;
 mod limits;
+mod mcp;
 mod models;
 mod ports;
 mod pulls;

@@ -6,6 +6,7 @@ mod copy;
 pub(crate) mod events;
 mod exec;
 pub(crate) mod key;
+pub(crate) mod mcp;
 pub(crate) mod pull;
 pub(crate) mod repo;
 pub(crate) mod sandbox;
@@ -86,7 +87,12 @@ impl Client {
     }
 
     pub(crate) fn request(&self, method: Method, path: &str) -> Result<RequestBuilder, Failure> {
-        Ok(self.http.request(method, format!("{}/api/v1{path}", self.url)).bearer_auth(self.key()?))
+        self.at(method, &format!("/api/v1{path}"))
+    }
+
+    /// The same, at any of the server's doors.
+    pub(crate) fn at(&self, method: Method, path: &str) -> Result<RequestBuilder, Failure> {
+        Ok(self.http.request(method, format!("{}{path}", self.url)).bearer_auth(self.key()?))
     }
 
     /// Sends, and turns a refusal into a failure.

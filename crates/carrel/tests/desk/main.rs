@@ -3,6 +3,9 @@
 
 mod checkout;
 mod hatch;
+mod mcp;
 mod models;
 mod tasks;
+mod server;
+mod work;
 mod yard;

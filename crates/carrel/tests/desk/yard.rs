@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 /// A house, and what runs in its sandboxes.
 pub(crate) struct Yard {
     pub(crate) house: House,
+    _database: TestDatabase,
 }
 
 /// What a command left.
@@ -31,7 +32,8 @@ impl Yard {
 
     pub(crate) async fn with(engine: EngineSetup) -> Yard {
         let setup = Setup { engine: Some(engine), ..Setup::default() };
-        Yard { house: House::build(&TestDatabase::sqlite(), setup).await }
+        let database = TestDatabase::sqlite();
+        Yard { house: House::build(&database, setup).await, _database: database }
     }
 
     /// A house that asks models elsewhere.

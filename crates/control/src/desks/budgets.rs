@@ -47,8 +47,9 @@ pub(crate) async fn purses(house: &Arc<House>, task: Option<TaskId>) -> Result<V
 }
 
 /// What a task may cost: what it says itself, else what is usual.
-async fn budget_of(house: &Arc<House>, _task: TaskId) -> Result<Option<Dollars>, Error> {
-    Ok(house.settings.models.task_budget)
+async fn budget_of(house: &Arc<House>, task: TaskId) -> Result<Option<Dollars>, Error> {
+    let own = house.store.tasks().find(task).await?.and_then(|task| task.budget_micros).map(Dollars::from_micros);
+    Ok(own.or(house.settings.models.task_budget))
 }
 
 /// Lets a request pass while something is left in every purse.
@@ -103,7 +104,7 @@ impl Purse {
         match self.of {
             Whose::Task(task) => format!(
                 "task {task} has spent {spent} of its budget of {budget} on models; \
-                 `carrel task set {task} --budget-usd AMOUNT` raises it"
+                 `carrel task set {task} --budget USD` raises it"
             ),
             Whose::Day(since) => format!(
                 "the house has spent {spent} of its budget of {budget} on models for {}; \

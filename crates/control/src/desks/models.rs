@@ -31,6 +31,7 @@ pub struct ModelVisit {
 #[derive(Debug, Clone, Default)]
 struct Customer {
     task: Option<TaskId>,
+    session: Option<String>,
     sandbox: Option<SandboxId>,
     agent: Option<AgentId>,
     repo: Option<RepoName>,
@@ -98,7 +99,9 @@ impl ModelsDesk<'_> {
                 let sandbox = self.house.store.sandboxes().find(id).await?;
                 let sandbox = sandbox.filter(|sandbox| !sandbox.phase.is_over());
                 let spec = sandbox.ok_or_else(|| Error::no_sandbox(id))?.spec;
-                Customer { task: spec.task_id, sandbox: Some(id.clone()), agent: spec.agent_id, repo: spec.repo }
+                let session = self.house.store.sessions().of_sandbox(id).await?.map(|session| session.id.to_string());
+                let (task, agent, repo) = (spec.task_id, spec.agent_id, spec.repo);
+                Customer { task, session, sandbox: Some(id.clone()), agent, repo }
             }
         })
     }
@@ -139,11 +142,11 @@ impl ModelVisit {
     /// Writes down what was asked and what it cost, and tells of budgets that run out by it.
     pub async fn record(&self, asked: Asked) -> Result<(), Error> {
         let cost = self.house.settings.models.prices.of(&asked.model).map(|price| price.of(&asked.tokens));
-        let Customer { task, sandbox, agent, .. } = self.customer.clone();
+        let Customer { task, session, sandbox, agent, .. } = self.customer.clone();
         let usage = Usage {
             at: asked.at,
             task_id: task,
-            session_id: None,
+            session_id: session,
             sandbox_id: sandbox,
             agent,
             provider: self.provider.name.clone(),

@@ -574,7 +574,7 @@ fn apply(task: &mut Task, verb: Verb, now: carrel_model::Timestamp) -> Result<()
             _ => return Err(wrong("nobody works on it")),
         },
         Verb::Rebase => match task.phase {
-            TaskPhase::InReview | TaskPhase::NeedsYou => {
+            TaskPhase::InReview | TaskPhase::NeedsYou if task.pull.is_some() => {
                 task.told.remove("rebase");
                 task.told.insert("rebase_wanted".into(), "yes".into());
                 task.want = TaskWant::Review;

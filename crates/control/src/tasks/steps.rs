@@ -184,8 +184,12 @@ impl Hand<'_> {
             Found::There | Found::Asleep => {}
             Found::Missing => desk::create_for_task(house, task, sandbox).await?,
             Found::Lost(why) => {
-                let why = format!("The desk was lost ({why}); a new one goes on from the last save.");
-                return self.draw_desk(Some(why)).await;
+                let saved = house.library.mirror(&task.repo).await?.wip(task.id).await?;
+                let then = match saved {
+                    Some(_) => "a new one goes on from the last save",
+                    None => "nothing was saved yet, so a new one begins where this one began",
+                };
+                return self.draw_desk(Some(format!("The desk was lost ({why}); {then}."))).await;
             }
         }
         tokio::select! {
@@ -266,7 +270,7 @@ impl Hand<'_> {
             house_rules: None,
             reachable: reachable(task),
         };
-        let at = At { session: &task.session_id, sandbox, rules, saves: true };
+        let at = At { session: &task.session_id, sandbox, rules, saves: true, asks_again: true };
         let ending = match turn::take(house, &at, self.unwanted()).await? {
             Went::Stopped => return Ok(()),
             Went::Nothing => Ending::Finished,
@@ -375,7 +379,8 @@ impl Hand<'_> {
         pulls::publish(house, &task.repo, &task.branch).await?;
         let pull = pulls::open_pull(house, &self.wish(sandbox).await?).await?;
         let (ahead, behind) = mirror.distance(&task.base, &task.branch).await?;
-        let unchecked = task.told.get("checks").is_some_and(|told| *told == head.to_string());
+        let unchanged = |what: &str| task.told.get(what).is_some_and(|told| *told == head.to_string());
+        let (unchecked, unsettled) = (unchanged("checks"), unchanged("conflict"));
         let note = task.pull.is_none().then(|| format!("Pull request {} is open: {}", pull.number, pull.url));
         self.record_and_say(note, move |task| {
             (task.head, task.ahead, task.behind) = (Some(head), ahead, behind);
@@ -389,6 +394,9 @@ impl Hand<'_> {
             } else if unchecked {
                 let detail = "The check of the merged result fails, and its agent changed nothing about it.";
                 task.ask_for_help(NeedsReason::ChecksFailed, detail);
+            } else if unsettled {
+                let detail = format!("It conflicts with `{}`, and its agent changed nothing about it.", task.base);
+                task.ask_for_help(NeedsReason::Conflict, detail);
             } else {
                 task.nudges = 0;
                 task.go_to(TaskPhase::InReview);
@@ -437,6 +445,8 @@ impl Hand<'_> {
              your work again."
         );
         self.back_to_agent(text, |task| {
+            let head = task.head.as_ref().map(ToString::to_string).unwrap_or_default();
+            task.told.insert("conflict".into(), head);
             task.rebases += 1;
             task.told.remove("rebase_wanted");
         })
@@ -601,20 +611,7 @@ impl Hand<'_> {
             // Nothing is destroyed before it is on a durable ref.
             work::save_work(house, sandbox).await?;
         }
-        let mirror = house.library.mirror(&task.repo).await?;
-        let newest = match mirror.wip(task.id).await? {
-            Some(saved) => Some(saved),
-            None => mirror.find(&task.branch.full()).await?,
-        };
-        let mut note = None;
-        if let Some(newest) = newest
-            && !mirror.is_in(&task.base, &newest).await?
-            && Some(&newest) != task.base_commit.as_ref()
-        {
-            let kept = RefName::kept(task.id);
-            mirror.hold(&kept, &newest).await?;
-            note = Some(format!("What was done is kept as {kept} at {}.", newest.short()));
-        }
+        let note = self.keep().await?;
         if let Some(pull) = task.pull.as_ref().filter(|pull| !pull.phase.is_over()) {
             match (PullsDesk { house }).set_open(&self.grant, &task.repo, pull.number, false).await {
                 Ok(_) | Err(Error::NotFound { .. } | Error::Conflict { .. }) => {}
@@ -631,14 +628,35 @@ impl Hand<'_> {
         Ok(())
     }
 
+    /// Keeps what was done and is nowhere else under a ref of its own; nothing when the repository itself is gone.
+    async fn keep(&self) -> Result<Option<String>, Error> {
+        let (house, task) = (self.house, self.task);
+        if matches!(repos::find(house, &task.repo).await, Err(Error::NotFound { .. })) {
+            return Ok(None);
+        }
+        let mirror = house.library.mirror(&task.repo).await?;
+        let newest = match mirror.wip(task.id).await? {
+            Some(saved) => Some(saved),
+            None => mirror.find(&task.branch.full()).await?,
+        };
+        let Some(newest) = newest else { return Ok(None) };
+        if mirror.is_in(&task.base, &newest).await? || Some(&newest) == task.base_commit.as_ref() {
+            return Ok(None);
+        }
+        let kept = RefName::kept(task.id);
+        mirror.hold(&kept, &newest).await?;
+        Ok(Some(format!("What was done is kept as {kept} at {}.", newest.short())))
+    }
+
     /// The desk of a task that is over ends, and its saves are forgotten: what they held is merged or kept.
     async fn tidy(&self) -> Result<(), Error> {
         let (house, task) = (self.house, self.task);
         if let Some(sandbox) = &task.sandbox_id {
             self.end_desk(sandbox).await?;
         }
-        let mirror = house.library.mirror(&task.repo).await?;
-        mirror.forget_wip(task.id).await?;
+        if repos::find(house, &task.repo).await.is_ok() {
+            house.library.mirror(&task.repo).await?.forget_wip(task.id).await?;
+        }
         let (id, lease) = (task.id, self.lease.clone());
         let tidied = house.store.change(move |tx| {
             Box::pin(async move {

@@ -95,7 +95,7 @@ async fn converse(house: &Arc<House>, id: &SessionId) -> Result<(), Error> {
         let sandbox = desk::ensure_session(house, id).await?;
         desk::wait_for(house, &grant, &sandbox).await?;
         let rules = DeskRules { repo: session.repo.clone(), ..DeskRules::default() };
-        let at = At { session: id, sandbox: &sandbox, rules, saves: false };
+        let at = At { session: id, sandbox: &sandbox, rules, saves: false, asks_again: false };
         match turn::take(house, &at, closed(house, id)).await? {
             Went::Nothing | Went::Stopped => return Ok(()),
             Went::Ended(Ending::Finished | Ending::Asked { .. }) => {}

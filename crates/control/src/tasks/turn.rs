@@ -22,6 +22,8 @@ use crate::{
     work,
 };
 
+/// When the work of a turn is saved for the first time.
+const FIRST_SAVE: Duration = Duration::from_secs(5);
 /// How long a save may take.
 const SAVES_WITHIN: Duration = Duration::from_secs(120);
 /// How much of the past is read for an agent that forgot it.
@@ -44,6 +46,8 @@ pub(crate) struct At<'a> {
     pub(crate) rules: DeskRules,
     /// Whether there is a checkout whose work is saved.
     pub(crate) saves: bool,
+    /// Whether what got no answer is asked again with the next turn.
+    pub(crate) asks_again: bool,
 }
 
 /// Takes the next turn of a session, or goes on with the one in flight, until it ends or `unwanted` comes true.
@@ -73,7 +77,12 @@ where
         },
     };
     let followed = follow(house, &grant, at, &agent, &turn, running, unwanted).await?;
-    let mut over = Over { delivered: !matches!(followed, Went::Stopped), ..Over::default() };
+    let answered = match &followed {
+        Went::Ended(Ending::Failed { .. }) => !at.asks_again,
+        Went::Ended(_) | Went::Nothing => true,
+        Went::Stopped => false,
+    };
+    let mut over = Over { delivered: answered, ..Over::default() };
     if at.saves {
         match save(house, at.sandbox).await {
             Ok(commit) => over.commit = commit,
@@ -233,10 +242,9 @@ where
     let dialect = agents::dialect_of(&agent.dialect)?;
     let mut reader = dialect.reader(&agents::settings(agent));
     let mut heard = 0_u32;
-    let mut saves = tokio::time::interval_at(
-        tokio::time::Instant::now() + house.settings.work.save_every,
-        house.settings.work.save_every,
-    );
+    let every = house.settings.work.save_every;
+    // The first one soon: most of what can be lost is lost in the beginning.
+    let mut saves = tokio::time::interval_at(tokio::time::Instant::now() + every.min(FIRST_SAVE), every);
     saves.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     tokio::pin!(unwanted);
     let mut stopped = false;

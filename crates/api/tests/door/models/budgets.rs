@@ -27,7 +27,7 @@ on_both_databases! {
         let (status, answer) = house.ask(ask(&inside)).await;
         assert_eq!((status.as_u16(), &answer["error"]["type"]), (402, &json!("billing_error")), "{answer}");
         let sentence = answer["error"]["message"].as_str().unwrap();
-        assert!(sentence.contains("Task 42 has spent $0.0120") && sentence.contains("--budget-usd"), "{sentence}");
+        assert!(sentence.contains("Task 42 has spent $0.0120") && sentence.contains("--budget"), "{sentence}");
         assert_eq!(upstream.seen().len(), 4, "nobody is asked any more");
         let (status, answer) = house.ask(house.request_as(&inside, Method::POST, "/llm/openai/v1/responses").body(r#"{"model":"gpt-5"}"#)).await;
         assert_eq!((status.as_u16(), &answer["error"]["type"]), (402, &json!("insufficient_quota")), "{answer}");

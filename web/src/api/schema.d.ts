@@ -5167,7 +5167,7 @@ export interface components {
          * @description Why somebody must look, in a word.
          * @enum {string}
          */
-        NeedsReason: "question" | "nothing_changed" | "agent_failed" | "desk_failed" | "push_refused" | "forge_failed" | "conflict" | "checks_failed" | "budget" | "stopped" | "repo";
+        NeedsReason: "question" | "nothing_changed" | "agent_failed" | "desk_failed" | "push_refused" | "forge_failed" | "conflict" | "checks_failed" | "budget" | "dependency" | "repo";
         /** @description Whom a sandbox may talk to. */
         Network: {
             /** @description How open it is. */

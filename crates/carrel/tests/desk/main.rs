@@ -5,7 +5,7 @@ mod checkout;
 mod hatch;
 mod mcp;
 mod models;
-mod tasks;
 mod server;
+mod tasks;
 mod work;
 mod yard;

@@ -22,15 +22,18 @@ async fn a_sandbox_sees_its_own_desk_by_the_protocol_and_nobody_elses() {
              -H 'mcp-method: {method}' {name} -H 'authorization: Bearer none' -d '{message}'"
         );
         let said = yard.sh(&sandbox, &script).await;
-        let data = said.lines().filter_map(|line| line.strip_prefix("data:")).map(str::trim).filter(|data| !data.is_empty());
-        let data = data.last().unwrap_or(&said).to_owned();
+        let mut data =
+            said.lines().filter_map(|line| line.strip_prefix("data:")).map(str::trim).filter(|data| !data.is_empty());
+        let data = data.next_back().unwrap_or(&said).to_owned();
         serde_json::from_str::<Value>(&data).unwrap_or_else(|_| panic!("{said}"))
     };
     let listed = ask("tools/list", "", json!({})).await;
     let tools = listed["result"]["tools"].as_array().unwrap_or_else(|| panic!("{listed}"));
     let names: Vec<_> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     assert!(names.contains(&"sandbox_show") && names.contains(&"files_read"), "{names:?}");
-    assert!(!names.iter().any(|name| ["sandbox_exec", "sandbox_create", "sandbox_remove", "task_create"].contains(name)));
+    assert!(
+        !names.iter().any(|name| ["sandbox_exec", "sandbox_create", "sandbox_remove", "task_create"].contains(name))
+    );
 
     let shown = ask("tools/call", "sandbox_show", json!({"name": "sandbox_show", "arguments": {}})).await;
     assert_eq!(shown["result"]["structuredContent"]["id"], sandbox.id.as_str(), "{shown}");

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use carrel_testkit::{House, Setup, TestDatabase};
+use carrel_testkit::Setup;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -366,7 +366,7 @@ impl Yard {
     async fn with_work(edit: impl FnOnce(&mut carrel_control::Workload)) -> Yard {
         let mut setup = Setup { engine: Some(engine()), ..Setup::default() };
         edit(&mut setup.work);
-        Yard { house: House::build(&TestDatabase::sqlite(), setup).await }
+        Yard::built(setup).await
     }
 }
 

@@ -32,6 +32,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Who acts where nobody is named.
 pub(crate) const LOGIN: &str = "carrel";
 
+/// A head, and the base that it was tried with.
+type Tried = (CommitId, Option<CommitId>);
+
 /// What the house keeps for its forges, merges and forecasts.
 pub(crate) struct Forges {
     /// Connections that are open: they know their budget, and hold tokens that were lent.
@@ -45,7 +48,7 @@ pub(crate) struct Forges {
     /// Letters that came before.
     pub(crate) replays: Mutex<Replays>,
     /// The pulls that were to be merged by themselves, each with the head and the base that it was last tried with.
-    tried: Mutex<HashMap<(RepoName, u64), (CommitId, Option<CommitId>)>>,
+    tried: Mutex<HashMap<(RepoName, u64), Tried>>,
 }
 
 /// A forge that is somewhere else.

@@ -131,7 +131,7 @@ fn tend(house: &Arc<House>, leased: LeasedTask) {
         let (house, bell) = (&hand.house, &hand.bell);
         let stop = house.stop().clone();
         // What the house's end cuts off is taken up at the next start.
-        match stop.run_until_cancelled(steps::tend(house, leased, bell)).await {
+        match stop.run_until_cancelled(Box::pin(steps::tend(house, leased, bell))).await {
             Some(Err(Error::Internal(error))) if is_lost_lease(&*error) => {
                 tracing::info!(task = %id, "somebody else has taken this task over");
             }

@@ -64,7 +64,7 @@ fn answer(house: &Arc<House>, busy: &Arc<Mutex<HashSet<SessionId>>>, id: Session
     house.tasks().clone().spawn(async move {
         let guard = Answering { busy, id: id.clone() };
         let stop = house.stop().clone();
-        if let Some(Err(error)) = stop.run_until_cancelled(converse(&house, &id)).await {
+        if let Some(Err(error)) = stop.run_until_cancelled(Box::pin(converse(&house, &id))).await {
             tracing::warn!(session = %id, error = &error as &dyn std::error::Error, "a session could not go on");
             let _ = give_up(&house, &id, error.to_string()).await;
         }

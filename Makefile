@@ -38,6 +38,9 @@ test: setup-test web ## runs every test: Rust on SQLite and PostgreSQL, the page
 	cargo build
 	cd web && CARREL_BIN="$(TARGET)/debug/carrel" npm run --silent e2e
 	CARREL_BIN="$(TARGET)/debug/carrel" CARREL_CACHE="$(CACHE)" tests/sdk/run
+
+.PHONY: agents
+agents: ## runs real agent programs (1 GB from npm) against a scripted model
 	CARREL_CACHE="$(CACHE)" tests/agents/run
 
 .PHONY: check

@@ -19,7 +19,11 @@ async fn a_lane_has_one_holder_and_one_who_comes_back_late_is_recognised(house: 
     let nodes = house.nodes(3).await;
     let until = nodes[0].now() + SignedDuration::from_secs(60);
     let owners = ["node_a:1", "node_b:1", "node_c:1"];
-    let taken = join_all((0..3).map(|n| nodes[n].lanes().take("app/main", owners[n], until).boxed())).await;
+    let taken = join_all((0..3).map(|n| {
+        let (node, owner) = (nodes[n].clone(), owners[n]);
+        async move { node.lanes().take("app/main", owner, until).await }
+    }))
+    .await;
     let mut held: Vec<_> = taken.into_iter().filter_map(|taken| taken.unwrap()).collect();
     assert_eq!(held.len(), 1, "{held:?}");
     let first = held.remove(0);

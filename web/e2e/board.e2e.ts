@@ -14,8 +14,11 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await visitor?.leave()
-  await server?.clear()
-  await server?.close()
+  try {
+    await server?.clear()
+  } finally {
+    await server?.close()
+  }
 })
 
 afterEach(() => {

@@ -88,7 +88,8 @@ export class Server {
     let items: { id: string }[]
     do {
       items = (await this.ask<{ items: { id: string }[] }>('GET', '/sandboxes?limit=100')).items
-      for (const sandbox of items) await this.ask('DELETE', `/sandboxes/${sandbox.id}?wait=gone`)
+      // One that is busy is asked again.
+      for (const sandbox of items) await this.ask('DELETE', `/sandboxes/${sandbox.id}`).catch(() => undefined)
     } while (items.length > 0)
   }
 

@@ -39,6 +39,10 @@ test: setup-test web ## runs every test: Rust on SQLite and PostgreSQL, the page
 	cd web && CARREL_BIN="$(TARGET)/debug/carrel" npm run --silent e2e
 	CARREL_BIN="$(TARGET)/debug/carrel" CARREL_CACHE="$(CACHE)" tests/sdk/run
 
+.PHONY: agents
+agents: ## runs real agent programs (1 GB from npm) against a scripted model
+	CARREL_CACHE="$(CACHE)" tests/agents/run
+
 .PHONY: check
 check: setup-check web ## looks at format, lints, licences, dependencies, the page and the API's description
 	cargo fmt --all --check

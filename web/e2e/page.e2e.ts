@@ -63,7 +63,7 @@ describe('the door', () => {
 
   it('opens by a link, and takes the code out of the address', async () => {
     await visitor.page.goto(server.link)
-    await visitor.page.waitForURL(`${server.origin}/app/sandboxes`)
+    await visitor.page.waitForURL(`${server.origin}/app/`)
     await live()
     expect(await visitor.page.evaluate(() => window.location.hash)).toBe('')
   })
@@ -79,8 +79,7 @@ describe('the door', () => {
 
 describe('the list', () => {
   it('teaches when it is empty', async () => {
-    await goTo('')
-    await visitor.page.waitForURL(`${server.origin}/app/sandboxes`)
+    await goTo('/sandboxes')
     await visitor.page.getByText('carrel sandbox create').waitFor()
     expect(await visitor.barriers()).toEqual([])
   })
@@ -282,7 +281,7 @@ describe('the other pages', () => {
 
 describe('the look', () => {
   it('is dark when asked, stays dark over a reload, and can be read', async () => {
-    await goTo('/sandboxes')
+    await goTo('/settings')
     await live()
     await visitor.page.getByRole('button', { name: 'Dark' }).click()
     await visitor.page.reload()

@@ -8,7 +8,12 @@ import { Visitor } from './visitor'
 const FOLDER = join(import.meta.dirname, '../shots')
 const PAGES: readonly [string, string, ((visitor: Visitor) => Promise<void>)?][] = [
   ['board', '/'],
-  ['task-diff', '/tasks/155'],
+  ['task-talk', '/tasks/155'],
+  [
+    'task-diff',
+    '/tasks/155?tab=diff',
+    (visitor) => visitor.page.getByText('LIFETIME').first().waitFor({ state: 'attached' }),
+  ],
   ['task-question', '/tasks/152?tab=details'],
   ['task-files', '/tasks/155?tab=files'],
   ['task-logs', '/tasks/155?tab=logs'],

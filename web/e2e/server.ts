@@ -10,17 +10,22 @@ const LINK = /https?:\/\/\S+\/app\/sign-in#code=\S+/
 
 export class Server {
   readonly #data: string
+  readonly #settings: Record<string, string>
   #child: ChildProcess | undefined
   /** The sign-in link printed by the latest start. */
   link = ''
   origin = ''
 
-  private constructor(data: string) {
+  private constructor(data: string, settings: Record<string, string>) {
     this.#data = data
+    this.#settings = settings
   }
 
-  static async open(): Promise<Server> {
-    const server = new Server(await mkdtemp(join(tmpdir(), 'carrel-e2e-')))
+  /** By default with the fake provider: the page is the same for all of them, and nothing holds that one up. */
+  static async open(
+    settings: Record<string, string> = { CARREL_SANDBOXES_PROVIDER: 'fake' },
+  ): Promise<Server> {
+    const server = new Server(await mkdtemp(join(tmpdir(), 'carrel-e2e-')), settings)
     try {
       await server.start('127.0.0.1:0')
     } catch (error) {
@@ -35,8 +40,7 @@ export class Server {
     if (!binary) throw new Error('CARREL_BIN must be the path of the carrel binary: CARREL_BIN=… npm run e2e')
     const child = spawn(binary, ['serve', '--listen', listen, '--data', this.#data], {
       stdio: ['ignore', 'pipe', 'pipe'],
-      // The page is the same for every provider; these tests need one that nothing can hold up.
-      env: { ...withoutCarrel(process.env), CARREL_SANDBOXES_PROVIDER: 'fake', CARREL_OCI_RUNTIME: 'none' },
+      env: { ...withoutCarrel(process.env), CARREL_OCI_RUNTIME: 'none', ...this.#settings },
     })
     this.#child = child
     let complaint = ''
@@ -63,6 +67,30 @@ export class Server {
 
   async restart(): Promise<void> {
     await this.start(new URL(this.origin).host)
+  }
+
+  /** Sandboxes outlive their server on purpose; these must not outlive the test. */
+  async clear(): Promise<void> {
+    const { items: tasks } = await this.ask<{ items: { id: number; phase: string }[] }>(
+      'GET',
+      '/tasks?limit=1000',
+    )
+    for (const task of tasks) {
+      if (!['merged', 'closed'].includes(task.phase)) await this.ask('POST', `/tasks/${task.id}/close`)
+    }
+    const { items: sessions } = await this.ask<{ items: { id: string; phase: string }[] }>(
+      'GET',
+      '/sessions?limit=1000',
+    )
+    for (const session of sessions) {
+      if (session.phase !== 'closed') await this.ask('DELETE', `/sessions/${session.id}`)
+    }
+    let items: { id: string }[]
+    do {
+      items = (await this.ask<{ items: { id: string }[] }>('GET', '/sandboxes?limit=100')).items
+      // One that is busy is asked again.
+      for (const sandbox of items) await this.ask('DELETE', `/sandboxes/${sandbox.id}`).catch(() => undefined)
+    } while (items.length > 0)
   }
 
   async close(): Promise<void> {

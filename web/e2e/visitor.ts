@@ -4,9 +4,26 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { AxeBuilder } from '@axe-core/playwright'
-import { type BrowserContext, chromium, type Page } from 'playwright-core'
+import { type BrowserContext, chromium, type Page, type Route } from 'playwright-core'
 
 const BROWSERS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+
+const DIST = join(import.meta.dirname, '../dist')
+
+/**
+ * The page as it was just built, in place of the one inside the binary: for working on the page without building the server.
+ * Everything else, the policy in the server's own headers too, stays real.
+ */
+async function fromDist(route: Route): Promise<void> {
+  const { pathname } = new URL(route.request().url())
+  const name = pathname.replace(/^\/app\/?/, '')
+  const path = join(DIST, name)
+  const file = name && existsSync(path) ? path : join(DIST, 'index.html')
+  const policy = (await fetch(new URL('/healthz', route.request().url()))).headers.get(
+    'content-security-policy',
+  )
+  await route.fulfill({ path: file, headers: policy ? { 'content-security-policy': policy } : {} })
+}
 
 export class Visitor {
   readonly page: Page
@@ -40,8 +57,13 @@ export class Visitor {
         '--disable-background-networking',
         '--disable-component-update',
         '--disable-sync',
+        // A page that was put in place of the server's own comes from nowhere, and nowhere may not talk to this machine.
+        ...(process.env.CARREL_PAGE === 'dist'
+          ? ['--disable-features=LocalNetworkAccessChecks,LocalNetworkAccessChecksWebSockets']
+          : []),
       ],
     })
+    if (process.env.CARREL_PAGE === 'dist') await context.route('**/app/**', fromDist)
     const page = context.pages()[0] ?? (await context.newPage())
     return new Visitor(context, page, profile)
   }

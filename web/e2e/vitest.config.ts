@@ -8,7 +8,7 @@ export default defineConfig({
     // One story told in order: a test that fails makes what follows meaningless.
     bail: 1,
     fileParallelism: false,
-    testTimeout: 60_000,
+    testTimeout: 240_000,
     hookTimeout: 60_000,
     reporters: ['verbose', './closing-line.ts'],
   },

@@ -95,6 +95,12 @@ const repo = createRoute({
   component: lazyRouteComponent(() => import('./repo/RepoPage'), 'RepoPage'),
 })
 
+const pull = createRoute({
+  getParentRoute: () => frame,
+  path: 'pulls/$repo/$number',
+  component: lazyRouteComponent(() => import('./pull/PullPage'), 'PullPage'),
+})
+
 const agents = createRoute({
   getParentRoute: () => frame,
   path: 'agents',
@@ -187,6 +193,7 @@ export function makeRouter(cache: QueryClient) {
         session,
         repos,
         repo,
+        pull,
         agents,
         templates,
         sandboxes,

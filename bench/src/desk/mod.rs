@@ -2,6 +2,7 @@
 //!
 //! What a bench does between two measurements (destroying, waiting for the pool) is not in its numbers.
 
+pub(crate) mod checkout;
 pub(crate) mod create;
 pub(crate) mod exec;
 pub(crate) mod files;

@@ -8,7 +8,7 @@ use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 
 use super::{backend, git, repository, timed};
 use crate::{
-    Outcome,
+    Outcome, desk,
     report::{self, Measure, Unit},
 };
 
@@ -47,6 +47,7 @@ async fn one_size(files: usize, bytes: usize, rounds: usize) -> Outcome<()> {
     let first = Measure::new("first git status, against a clone's", Unit::Microseconds).aim("1×");
     let second = Measure::new("second git status", Unit::Microseconds).aim("1×");
     let (mut http, mut shared, mut tree, mut first, mut second) = (http, shared, tree, first, second);
+    let mut last = (0.0, 0.0);
     for round in 0..rounds {
         let url = format!("http://{server}/peer.git");
         let (name, merged) = (format!("clone-{round}"), folder.join(format!("merged-{round}")));
@@ -80,6 +81,7 @@ async fn one_size(files: usize, bytes: usize, rounds: usize) -> Outcome<()> {
         let looked = look(&merged.join(&WORKSPACE[1..]), &mirror.objects(), &folder.join(&name));
         unmount(&merged, UnmountFlags::empty())?;
         let looked = looked?;
+        last = (cloned, by_adding);
         http.note(ready, cloned);
         shared.note(ready, by_sharing);
         tree.note(ready, by_adding);
@@ -91,7 +93,8 @@ async fn one_size(files: usize, bytes: usize, rounds: usize) -> Outcome<()> {
         bytes >> 20,
         prepared.as_secs_f64()
     );
-    report::table(&title, &[http, shared, tree, first, second])
+    report::table(&title, &[http, shared, tree, first, second])?;
+    desk::checkout::measure(&work, if rounds == 1 { 10 } else { 20 }, last.0, last.1).await
 }
 
 /// The first and the second look at both working trees.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use carrel_model::{
     AgentId, Branch, RepoName,
-    public::{NewPause, NewRepo, NewTask, Page, RepoView, TaskView},
+    public::{NewPause, NewRepo, NewTask, Page, RepoView, TaskPage, TaskView},
     sandbox::Depth,
     task::TaskPhase,
 };
@@ -18,6 +18,9 @@ use crate::{
     failure::{Exit, Failure},
     say, serve,
 };
+
+/// What tells the tasks of `carrel run` from others.
+const LABEL: &str = "run";
 
 /// What `carrel run` understands.
 #[derive(Debug, Args)]
@@ -66,18 +69,25 @@ async fn journey(client: &Client, args: RunArgs) -> Result<(), Failure> {
         base: args.base,
         start: true,
         priority: None,
-        labels: Vec::new(),
+        labels: vec![LABEL.to_owned()],
         depends_on: Vec::new(),
         isolation: None,
         network: None,
         budget_usd: None,
     };
-    let written: TaskView = client.fetch(client.request(Method::POST, "/tasks")?.json(&new)).await?;
+    let written = match unfinished(client, &new).await? {
+        Some(earlier) => {
+            say::aside(format_args!("carrel: going on with task {}", earlier.id));
+            client.fetch(client.request(Method::POST, &format!("/tasks/{}/start", earlier.id))?).await?
+        }
+        None => client.fetch::<TaskView>(client.request(Method::POST, "/tasks")?.json(&new)).await?,
+    };
     say::aside(format_args!("carrel: task {} on {} with {}", written.id, written.repo, written.agent));
-    let mut ended = task::follow(client, written.id).await?;
+    let mut seen = 0;
+    let mut ended = task::follow(client, written.id, &mut seen).await?;
     if args.merge && ended.phase == TaskPhase::InReview {
         client.send(client.request(Method::POST, &format!("/tasks/{}/merge", ended.id))?).await?;
-        ended = task::follow(client, ended.id).await?;
+        ended = task::follow(client, ended.id, &mut seen).await?;
     }
     // Nobody is left to look after a desk that goes on running.
     if let Some(sandbox) = &ended.sandbox_id {
@@ -102,6 +112,23 @@ async fn journey(client: &Client, args: RunArgs) -> Result<(), Failure> {
         say::line(line);
     }
     Ok(())
+}
+
+/// The same wish of an earlier run that was interrupted. Other runs that were are left at rest: this one does its own.
+async fn unfinished(client: &Client, new: &NewTask) -> Result<Option<TaskView>, Failure> {
+    let page: TaskPage = client.get(&format!("/tasks?limit=1000&repo={}", new.repo)).await?;
+    let mut same = None;
+    for task in page.items.into_iter().filter(|task| task.labels.iter().any(|label| label == LABEL)) {
+        let is_same = Some(&task.prompt) == new.prompt.as_ref()
+            && new.agent.as_ref().is_none_or(|agent| *agent == task.agent)
+            && (task.phase.is_busy() || matches!(task.phase, TaskPhase::Backlog | TaskPhase::Queued));
+        if is_same && same.is_none() {
+            same = Some(task);
+        } else if task.phase.is_busy() || task.phase == TaskPhase::Queued {
+            let _ = client.send(client.request(Method::POST, &format!("/tasks/{}/stop", task.id))?).await;
+        }
+    }
+    Ok(same)
 }
 
 /// The repository of a path, an address or a name: found, or added.
@@ -159,7 +186,8 @@ fn stat(diff: &str) -> Vec<String> {
     let (gained, lost) = files.iter().fold((0, 0), |sum, file| (sum.0 + file.1, sum.1 + file.2));
     let mut lines: Vec<String> =
         files.iter().map(|(name, gained, lost)| format!("  {} | +{gained} -{lost}", say::printable(name))).collect();
-    lines.push(format!("  {} files, +{gained} -{lost}", files.len()));
+    let noun = if files.len() == 1 { "file" } else { "files" };
+    lines.push(format!("  {} {noun}, +{gained} -{lost}", files.len()));
     lines
 }
 

@@ -127,7 +127,7 @@ impl Slot {
         let house = Arc::clone(house);
         house.keeper.tasks.clone().spawn(async move {
             let id = leased.sandbox.id.clone();
-            match tend(&house, leased, &self.unwanted).await {
+            match Box::pin(tend(&house, leased, &self.unwanted)).await {
                 Ok(()) => {}
                 Err(Error::Internal(error)) if is_lost_lease(&*error) => {
                     tracing::info!(sandbox = %id, "somebody else has taken this sandbox over");

@@ -1,21 +1,29 @@
 //! The library: where this node keeps the repositories, and git's part of the house.
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use carrel_git::{Git, GitError, Layers, Mirror, Mirrors, Owner};
 use carrel_model::{
     CommitId, RepoName,
     repo::{Repo, RepoRules},
 };
-use carrel_sandbox::template::{LayerId, USER_ID};
+use carrel_sandbox::{
+    ProviderError,
+    template::{LayerId, USER_ID},
+};
 
-use crate::Error;
+use crate::{Error, house::House};
 
 /// The repositories of this node, or why it has none.
 pub(crate) struct Library {
     mirrors: Result<Mirrors, String>,
     layers: Result<Layers, String>,
     owner: Option<Owner>,
+    /// Held by many who put sandboxes on layers and mirrors, and by one who carries out what nobody stands on.
+    pub(crate) standing: tokio::sync::RwLock<()>,
 }
 
 impl Library {
@@ -36,7 +44,7 @@ impl Library {
             Ok((mirrors, layers)) => (Ok(mirrors), Ok(layers)),
             Err(why) => (Err(why.clone()), Err(why)),
         };
-        Library { mirrors, layers, owner }
+        Library { mirrors, layers, owner, standing: tokio::sync::RwLock::default() }
     }
 
     /// The checkouts that sandboxes stand on.
@@ -56,6 +64,42 @@ impl Library {
     pub(crate) async fn mirror(&self, name: &RepoName) -> Result<Mirror, Error> {
         Ok(self.mirrors()?.get(name).await?)
     }
+}
+
+/// How many layers that nobody stands on are kept for whoever comes next.
+const SPARE_LAYERS: usize = 4;
+
+/// Carries out layers and old generations of mirrors that no sandbox and no template needs. Another time when somebody is
+/// about to stand on one.
+pub(crate) async fn tidy(house: &House) -> Result<(), Error> {
+    let (Ok(layers), Ok(mirrors)) = (house.library.layers(), house.library.mirrors()) else { return Ok(()) };
+    let Ok(_alone) = house.library.standing.try_write() else { return Ok(()) };
+    // Who stands where is known to the providers alone: without an answer nothing goes.
+    let Some(borrowed) = borrowed(house).await? else { return Ok(()) };
+    let (layers, mirrors) = (layers.clone(), mirrors.clone());
+    let tidied = tokio::task::spawn_blocking(move || {
+        let gone = layers.collect(&borrowed, SPARE_LAYERS)?;
+        let old = mirrors.opened().iter().map(|mirror| mirror.tidy(&borrowed)).sum::<Result<usize, GitError>>()?;
+        Ok::<_, GitError>((gone, old))
+    });
+    let (gone, old) = tidied.await.map_err(|ended| Error::Internal(Box::new(ended)))??;
+    if gone + old > 0 {
+        tracing::info!(layers = gone, mirrors = old, "nobody stood on them; carried out");
+    }
+    Ok(())
+}
+
+/// Every folder that somebody stands on; nothing when there is no provider that could tell.
+pub(crate) async fn borrowed(house: &House) -> Result<Option<Vec<PathBuf>>, Error> {
+    let mut borrowed = None;
+    for post in house.providers.values() {
+        if let Some(furnishing) = post.provider.furnishing() {
+            let more = furnishing.borrowed().await;
+            let away = |error: ProviderError| Error::Unavailable { why: error.to_string(), source: None };
+            borrowed.get_or_insert_with(Vec::new).extend(more.map_err(away)?);
+        }
+    }
+    Ok(borrowed)
 }
 
 fn is_root() -> bool {

@@ -106,6 +106,9 @@ impl Provider for Sturdy {
     fn lacks_interfaces(&self) -> Option<String> {
         self.provider.lacks_interfaces()
     }
+    fn lacks_gateway(&self) -> Option<String> {
+        self.provider.lacks_gateway()
+    }
     fn pausing(&self) -> Option<&dyn Pausing> {
         self.provider.pausing().map(|_| self as &dyn Pausing)
     }

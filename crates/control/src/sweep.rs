@@ -33,6 +33,9 @@ pub(crate) async fn walk(house: Arc<House>) {
         if let Err(error) = carry_out(&house).await {
             tracing::warn!(error = &error as &dyn std::error::Error, "old records were not carried out");
         }
+        if let Err(error) = crate::library::tidy(&house).await {
+            tracing::warn!(error = &error as &dyn std::error::Error, "layers and mirrors were not tidied");
+        }
         house.doorman.flush(&house.store).await;
         count(&house).await;
     }

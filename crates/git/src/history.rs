@@ -1,6 +1,6 @@
 //! Looks at histories: what is between two commits, and how far they are apart.
 
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
 use carrel_model::{Branch, CommitId, RefName};
 
@@ -44,6 +44,20 @@ impl Mirror {
         let mut numbers = told.split_whitespace().map(|number| number.parse().unwrap_or(0));
         let (behind, ahead) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
         Ok((ahead, behind))
+    }
+
+    /// The same for every branch at once, by one look.
+    pub async fn distances(&self, base: &Branch) -> Result<HashMap<Branch, (u32, u32)>, GitError> {
+        let Some(tip) = self.find(&base.full()).await? else { return Ok(HashMap::new()) };
+        let shape = ("--format=%(refname) %(ahead-behind:", &tip, ")");
+        let told = self.git().at(&self.path(), "for-each-ref").arg(shape).arg("refs/heads").patience(PATIENCE);
+        let told = told.text().await?;
+        let read = |line: &str| {
+            let mut words = line.split(' ');
+            let name: RefName = words.next()?.parse().ok()?;
+            Some((name.branch()?, (words.next()?.parse().ok()?, words.next()?.parse().ok()?)))
+        };
+        Ok(told.lines().filter_map(read).collect())
     }
 
     /// The first lines of the commits that a branch has and its base has not, oldest first.

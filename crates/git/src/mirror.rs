@@ -74,6 +74,16 @@ impl Mirrors {
         })))
     }
 
+    /// Those that were asked for since the start.
+    pub fn opened(&self) -> Vec<Mirror> {
+        self.open_ones().values().cloned().collect()
+    }
+
+    /// Where the mirror of a repo lies, with all its generations.
+    pub fn folder_of(&self, name: &RepoName) -> PathBuf {
+        self.0.folder.join(name.as_str())
+    }
+
     /// The mirror of a repo, made empty when there is none.
     pub async fn get(&self, name: &RepoName) -> Result<Mirror, GitError> {
         if let Some(mirror) = self.open_ones().get(name) {

@@ -215,6 +215,12 @@ impl Argument for (&'static str, &CommitId) {
         format!("{}{}", self.0, self.1).into()
     }
 }
+/// An option with a checked value in the middle.
+impl Argument for (&'static str, &CommitId, &'static str) {
+    fn text(&self) -> OsString {
+        format!("{}{}{}", self.0, self.1, self.2).into()
+    }
+}
 /// An option with a number.
 impl Argument for (&'static str, u64) {
     fn text(&self) -> OsString {

@@ -88,7 +88,7 @@ impl Mirror {
         if is_path {
             // A folder somebody works in follows, as long as nothing in it is unsaved; nothing of theirs is run.
             call = call.arg(
-                "--receive-pack=git -c receive.denyCurrentBranch=updateInstead -c core.hooksPath=/dev/null receive-pack",
+                "--receive-pack=umask 022; git -c receive.denyCurrentBranch=updateInstead -c core.hooksPath=/dev/null receive-pack",
             );
         }
         call = call.args(moves.iter().map(|step| Lease(&step.name, step.from.as_ref())));

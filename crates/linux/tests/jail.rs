@@ -54,6 +54,7 @@ impl Yard {
             layers: vec![self.folder.path().join("base")],
             upper: place.join("upper"),
             work: place.join("work"),
+            shown: Vec::new(),
             host_folders: vec!["/usr".into()],
             guest: self.folder.path().join("guest"),
             mapping: Mapping::Range(0x7000_0000),

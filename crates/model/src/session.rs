@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::{
-    AgentId, CommitId, ExecId, KeyId, RepoName, SandboxId, SessionId, TaskId, agent::Voice, sandbox::Lifetime,
+    AgentId, CommitId, ExecId, KeyId, RepoName, SandboxId, SessionId, TaskId,
+    agent::Voice,
+    sandbox::{Lifetime, Network},
 };
 
 /// A session, as its row remembers it.
@@ -31,6 +33,9 @@ pub struct Session {
     pub sandbox_id: Option<SandboxId>,
     /// How long nothing may happen before the desk is paused.
     pub idle: Option<Lifetime>,
+    /// Whom the desk may talk to.
+    #[serde(default)]
+    pub network: Network,
     /// Whatever else belongs to it.
     #[serde(default)]
     pub meta: serde_json::Map<String, serde_json::Value>,

@@ -229,8 +229,8 @@ pub enum NeedsReason {
     ChecksFailed,
     /// It spent what it may spend.
     Budget,
-    /// Somebody stopped it.
-    Stopped,
+    /// It waits for another task that was closed.
+    Dependency,
     /// Its repository cannot be worked on.
     Repo,
 }

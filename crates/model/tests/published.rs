@@ -3,19 +3,23 @@
 
 use carrel_model::{
     AgentId, Authority, ExecId, Grant, KeyId, NodeId, PushId, Role, SandboxId, TaskId, Timestamp,
+    agent::{Agent, Voice},
     audit::{AuditLine, Outcome},
     breaker::{Breaker, Rules},
     exec::{Exec, ExecStatus},
     key::Key,
     public::{
-        Activity, AuditView, BaseView, Bearer, BreakerView, BudgetState, BudgetView, Cursor, Drain, Entry, ExecView,
-        Executed, FieldProblem, FileEntry, FileKind, Happening, KeyView, Kind, LogLine, Minted, NewKey, NewSandbox,
-        NewTimeout, Page, Problem, ProviderView, PullNews, PullView, PushView, Readiness, ReadinessView, RepoView,
-        Reset, SandboxDetail, SandboxPage, SandboxView, SecretView, SignIn, SignedIn, StatsView, TemplateView,
+        Activity, AgentView, AuditView, BaseView, Bearer, BreakerView, BudgetState, BudgetView, Cursor, Drain, Entry,
+        ExecView, Executed, FieldProblem, FileEntry, FileKind, Happening, KeyView, Kind, LogLine, Minted, NewKey,
+        NewSandbox, NewTimeout, Page, Problem, ProviderView, PullNews, PullPhase, PullView, PushView, Readiness,
+        ReadinessView, RepoView, Reset, SandboxDetail, SandboxPage, SandboxView, SecretView, SessionView, SignIn,
+        SignedIn, StatsView, TaskView, TemplateView,
     },
     repo::{Push, Repo, RepoPhase},
     sandbox::{AtEnd, Depth, Ended, Isolation, Lifetime, Manners, Phase, Sandbox, Sleep, Spec, Usage, Want},
     secret::Secret,
+    session::{Moment, MomentKind, Session, SessionPhase, ToolUse},
+    task::{Conflict, Dependency, Needs, NeedsReason, Task, TaskPhase, TaskPull, TaskWant, Until},
     template::{Template, TemplatePhase},
 };
 use insta::assert_json_snapshot;
@@ -351,6 +355,117 @@ fn budget() -> BudgetView {
     }
 }
 
+fn session() -> Session {
+    Session {
+        id: "ses_0000000000000042".parse().unwrap(),
+        agent: "scout".parse().unwrap(),
+        repo: Some("hello".parse().unwrap()),
+        task_id: Some(TaskId::try_from(42).unwrap()),
+        title: "Say hello".into(),
+        phase: SessionPhase::Open,
+        sandbox_id: None,
+        idle: Lifetime::new(300),
+        network: Default::default(),
+        meta: serde_json::Map::from_iter([("ticket".to_owned(), "X-1".into())]),
+        conversation: Some("never shown".into()),
+        turn: None,
+        turns: 2,
+        last_seq: 9,
+        delivered: 7,
+        asked: 7,
+        spent_micros: 1_250_000,
+        saved: None,
+        note: None,
+        created_by: KeyId::from_random([1; 8]),
+        created_at: at(0),
+        updated_at: at(1),
+        revision: 3,
+    }
+}
+
+fn task() -> Task {
+    Task {
+        id: TaskId::try_from(42).unwrap(),
+        repo: "hello".parse().unwrap(),
+        title: "Say hello".into(),
+        prompt: "Say hello to everybody.".into(),
+        agent: "scout".parse().unwrap(),
+        base: "main".parse().unwrap(),
+        base_commit: Some("a".repeat(40).parse().unwrap()),
+        branch: "task-42".parse().unwrap(),
+        priority: 5,
+        labels: vec!["small".into()],
+        depends_on: vec![Dependency { task_id: TaskId::try_from(41).unwrap(), until: Until::Merged }],
+        isolation: None,
+        network: Default::default(),
+        budget_micros: Some(5_000_000),
+        want: TaskWant::Review,
+        phase: TaskPhase::NeedsYou,
+        session_id: session().id,
+        sandbox_id: None,
+        head: Some("b".repeat(40).parse().unwrap()),
+        ahead: 1,
+        behind: 2,
+        pull: Some(TaskPull { number: 7, url: "/app/pulls/hello/7".into(), phase: PullPhase::Conflicted }),
+        conflicts: vec![Conflict { task_id: Some(TaskId::try_from(40).unwrap()), paths: vec!["README.md".into()] }],
+        needs: Some(Needs { reason: NeedsReason::Conflict, detail: "It conflicts with `main`.".into() }),
+        spent_micros: 1_250_000,
+        doing: None,
+        nudges: 1,
+        rebases: 3,
+        told: Default::default(),
+        fork_of: None,
+        score: None,
+        created_by: KeyId::from_random([1; 8]),
+        created_at: at(0),
+        updated_at: at(1),
+        started_at: Some(at(0)),
+        ended_at: None,
+        attempts: 0,
+        next_attempt_at: None,
+        revision: 12,
+    }
+}
+
+fn moment() -> Moment {
+    Moment {
+        seq: 9,
+        at: at(1),
+        turn: 2,
+        kind: MomentKind::Tool,
+        role: Voice::Agent,
+        text: "make test".into(),
+        tool: Some(ToolUse {
+            id: "use-1".into(),
+            name: "bash".into(),
+            title: "make test".into(),
+            input: serde_json::json!({"command": "make test"}),
+            output: Some("ok".into()),
+            ok: Some(true),
+        }),
+        commit: None,
+        files: Vec::new(),
+        cost_usd: None,
+    }
+}
+
+fn agent() -> AgentView {
+    let agent = Agent {
+        name: "scout".parse().unwrap(),
+        dialect: "shell".parse().unwrap(),
+        command: Some("make it so".into()),
+        env: [("TOKEN".to_owned().try_into().unwrap(), "never shown".to_owned().try_into().unwrap())].into(),
+        model: None,
+        template: None,
+        at_once: None,
+        built_in: false,
+        created_at: at(0),
+        updated_at: at(0),
+        revision: 1,
+    };
+    AgentView::of(&agent, "Runs a command.".into(), true, None)
+}
+
 #[test]
 fn an_entry_of_each_kind_carries_its_subject() {
     let happenings = [
@@ -363,6 +478,15 @@ fn an_entry_of_each_kind_carries_its_subject() {
         Happening::Pull { pull: Box::new(pull()), news: news() },
         Happening::Base { base: base() },
         Happening::Budget { budget: budget() },
+        Happening::Task { task: Box::new(TaskView::from(&task())) },
+        Happening::Session { session: Box::new(SessionView::from(&session())) },
+        Happening::Moment {
+            session_id: session().id,
+            agent: "scout".parse().unwrap(),
+            task_id: Some(TaskId::try_from(42).unwrap()),
+            moment: Box::new(moment()),
+        },
+        Happening::Agent { agent: Box::new(agent()) },
     ];
     for happening in happenings {
         // A new kind of entry stops the build here: pin it, too.
@@ -376,6 +500,10 @@ fn an_entry_of_each_kind_carries_its_subject() {
             Kind::Pull => "pull",
             Kind::Base => "base",
             Kind::Budget => "budget",
+            Kind::Task => "task",
+            Kind::Session => "session",
+            Kind::Moment => "moment",
+            Kind::Agent => "agent",
         };
         assert_eq!(word, happening.kind().word());
         let entry = Entry { cursor: Cursor(17), at: at(5), happening };

@@ -77,6 +77,11 @@ pub trait Provider: Send + Sync {
         Some("this provider gives no sandbox a network interface of its own".into())
     }
 
+    /// Why its sandboxes cannot ask the house for anything. Nothing when they have a gateway of their own.
+    fn lacks_gateway(&self) -> Option<String> {
+        None
+    }
+
     /// Freezing and thawing, where it can.
     fn pausing(&self) -> Option<&dyn Pausing> {
         None

@@ -97,19 +97,24 @@ impl Tasks<'_> {
         rows.iter().map(|row| Ok((phase(row)?, row.int("count")?))).collect()
     }
 
-    /// Takes the leases on rows that are due and that nobody holds, oldest first. With a node, only those whose desk is
-    /// on that node or on none.
+    /// Takes the leases on rows that are due and that nobody holds, oldest first: those whose desk is on this node or
+    /// on none, and that are not in hand here already, however late their heartbeat is.
     pub async fn claim(
         &self,
         owner: &str,
         node: &NodeId,
         until: Timestamp,
+        in_hand: &[TaskId],
         most: u32,
     ) -> Result<Vec<LeasedTask>, StoreError> {
         let now = self.store.now();
-        let due = "due_at <= $1 AND (lease_owner IS NULL OR lease_until <= $1) AND (sandbox_id IS NULL OR NOT EXISTS
+        let held: Vec<_> = in_hand.iter().map(|id| i64::from(*id).to_string()).collect();
+        let held = if held.is_empty() { "0".to_owned() } else { held.join(", ") };
+        let due = format!(
+            "due_at <= $1 AND (lease_owner IS NULL OR lease_until <= $1) AND (sandbox_id IS NULL OR NOT EXISTS
                    (SELECT 1 FROM sandboxes WHERE sandboxes.id = tasks.sandbox_id AND home IS NOT NULL AND home <> $2
-                    AND sandboxes.phase NOT IN ('gone', 'failed')))";
+                    AND sandboxes.phase NOT IN ('gone', 'failed'))) AND id NOT IN ({held})"
+        );
         let look = format!("SELECT 1 AS one FROM tasks WHERE {due} LIMIT 1");
         if self.store.sql().fetch_optional(look, args![now, node.as_str()]).await?.is_none() {
             return Ok(Vec::new());

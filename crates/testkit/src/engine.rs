@@ -78,6 +78,17 @@ impl Drop for Engine {
         if !std::thread::panicking() {
             return;
         }
+        for slots in [self.folder.join("slots"), self.folder.join("disk/slots")] {
+            let files = std::fs::read_dir(slots).into_iter().flatten().flatten().map(|file| file.path());
+            for file in files.filter(|path| path.extension().is_some_and(|end| end == "json")) {
+                let text = std::fs::read_to_string(file).unwrap_or_default();
+                let record: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+                let pid = record["first"]["pid"].as_i64().and_then(|pid| rustix::process::Pid::from_raw(pid as i32));
+                if let Some(pid) = pid {
+                    let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+                }
+            }
+        }
         for folder in cgroups(&self.house) {
             let inner = std::fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path());
             for folder in inner.filter(|path| path.is_dir()).chain([folder.clone()]) {

@@ -69,7 +69,7 @@ pub(crate) fn events(answer: &Answer) -> Vec<(Option<&'static str>, Value)> {
 /// A refusal, in both languages of OpenAI.
 pub(crate) fn refusal(status: u16) -> Value {
     let kind = match status {
-        401 => "invalid_api_key",
+        401 | 403 => "invalid_api_key",
         429 => "rate_limit_exceeded",
         _ => "server_error",
     };

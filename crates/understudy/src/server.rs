@@ -121,10 +121,13 @@ async fn respond(house: State<Arc<House>>, uri: OriginalUri, headers: HeaderMap,
     answer(&house, &uri, &headers, &body, &language, chat::refusal)
 }
 
+/// An event of a stream: its name, where it has one, and what it carries.
+type Event = (Option<&'static str>, Value);
+
 struct Language {
     question: fn(&Value) -> Question,
     whole: fn(&Answer) -> Value,
-    events: fn(&Answer) -> Vec<(Option<&'static str>, Value)>,
+    events: fn(&Answer) -> Vec<Event>,
     /// What ends a stream.
     last: &'static str,
 }

@@ -1,7 +1,7 @@
 /** A house on an ordinary morning, for pictures. */
 import { aSandbox } from '../../src/sandbox/sample'
-import { aTask } from '../../src/task/sample'
-import type { Agent, Moment, Session, Task } from '../../src/task/types'
+import { aMoment, aTask } from '../../src/task/sample'
+import type { Moment, Task } from '../../src/task/types'
 import { DIFF } from './diff'
 
 export type Scene = ReturnType<typeof scene>
@@ -27,16 +27,20 @@ export function scene(now = Date.now()) {
   const tasks: Task[] = [
     card(161, 'Offer a dark mode in the settings page', {
       repo: 'web-app',
-      agent: null,
+      agent: 'claude',
       labels: ['feature'],
     }),
     card(160, 'Measure how long a cold start takes and write it down', {
       repo: 'api',
-      agent: null,
+      agent: 'claude',
       depends_on: [{ task_id: 151, until: 'merged' }],
     }),
     card(159, 'Replace the home-grown retry loop', { repo: 'worker', agent: 'codex', priority: 2 }),
-    card(158, 'Explain the permission model in the README', { repo: 'api', agent: null, labels: ['docs'] }),
+    card(158, 'Explain the permission model in the README', {
+      repo: 'api',
+      agent: 'claude',
+      labels: ['docs'],
+    }),
     card(157, 'Port the importer to streaming', { repo: 'worker', agent: 'claude', phase: 'queued' }),
     card(156, 'Rename Account to Member everywhere', {
       repo: 'web-app',
@@ -97,7 +101,10 @@ export function scene(now = Date.now()) {
       repo: 'web-app',
       agent: 'codex',
       phase: 'failed',
-      note: 'The agent ended with exit code 137: it was out of memory at 2 GB.',
+      needs: {
+        reason: 'agent_failed',
+        detail: 'The agent ended with exit code 137: it was out of memory at 2 GB.',
+      },
       ahead: 2,
       cost_usd: 0.75,
       started_at: ago(75),
@@ -128,6 +135,7 @@ export function scene(now = Date.now()) {
       behind: 7,
       cost_usd: 0.64,
       pull: {
+        url: '',
         number: 31,
         phase: 'checking',
       },
@@ -140,7 +148,7 @@ export function scene(now = Date.now()) {
       phase: 'in_review',
       ahead: 1,
       cost_usd: 0.2,
-      pull: { number: 87, phase: 'conflicted' },
+      pull: { url: '', number: 87, phase: 'conflicted' },
       updated_at: ago(50),
     }),
     ...[
@@ -155,9 +163,9 @@ export function scene(now = Date.now()) {
         agent: 'claude',
         phase: id === 143 ? 'closed' : 'merged',
         cost_usd: cost as number,
-        pull: { number: (id as number) - 60, phase: 'merged' },
-        started_at: ago(60 * (150 - (id as number)) + 20),
-        ended_at: ago(60 * 6 * (147 - (id as number))),
+        pull: { url: '', number: (id as number) - 60, phase: 'merged' },
+        started_at: ago(60 * 6 * (147 - (id as number)) + ((id as number) % 7)),
+        ended_at: ago(60 * 6 * (147 - (id as number)) - 20),
       }),
     ),
   ]
@@ -190,7 +198,7 @@ export function scene(now = Date.now()) {
     updated_at: ago(2),
     revision: 3,
   })
-  const agents: Agent[] = [
+  const agents = [
     {
       name: 'claude',
       dialect: 'claude',
@@ -216,7 +224,7 @@ export function scene(now = Date.now()) {
       command: 'echo "Reading the wish: $CARREL_PROMPT"',
     },
   ]
-  const sessions: Session[] = [
+  const sessions = [
     {
       id: 'ses-1',
       agent: 'claude',
@@ -410,15 +418,15 @@ carrel_orphans 0
 
 function conversation(ago: (minutes: number) => string): Moment[] {
   let seq = 0
-  const next = (minutes: number, moment: Omit<Moment, 'seq' | 'at'>): Moment => {
+  const next = (minutes: number, moment: Partial<Moment>): Moment => {
     seq += 1
-    return { seq, at: ago(minutes), ...moment }
+    return aMoment({ seq, at: ago(minutes), ...moment })
   }
   const tool = (minutes: number, name: string, title: string, output: string, ok = true) =>
     next(minutes, {
       kind: 'tool',
       role: 'agent',
-      tool: { name, title, output, ok, input: { command: title } },
+      tool: { id: title, name, title, output, ok, input: { command: title } },
     })
   return [
     next(12, {

@@ -14,18 +14,8 @@ import { Chip, Command, Empty, PageHead, Skeleton, Trouble } from '../ui/Small'
 import { useShortcuts } from '../ui/shortcuts'
 import { toast } from '../ui/Toast'
 import { AgentMark } from './AgentMark'
+import { DIALECTS } from './dialects'
 import { agents } from './queries'
-
-/** Dialects by their names, and what each is. */
-export const DIALECTS: Record<string, string> = {
-  shell: 'A shell command: the prompt is in CARREL_PROMPT',
-  demo: 'A script that plays an agent',
-  claude: 'Claude Code',
-  codex: 'Codex',
-  gemini: 'Gemini CLI',
-  opencode: 'opencode',
-  acp: 'Any agent that speaks the Agent Client Protocol',
-}
 
 export function AgentsPage() {
   const list = useQuery(agents)
@@ -54,7 +44,7 @@ export function AgentsPage() {
           <Command>carrel agent add claude --dialect claude</Command>
         </Empty>
       )}
-      <ul aria-label="Agents" className="grid gap-3 sm:grid-cols-2 xl:grid-cols-3">
+      <ul aria-label="Agents" className="grid grid-cols-1 gap-3 sm:grid-cols-2 xl:grid-cols-3">
         {list.data?.map((agent) => (
           <AgentCard key={agent.name} agent={agent} />
         ))}

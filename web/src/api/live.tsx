@@ -35,6 +35,8 @@ const FAREWELL_MS = 5_000
 const UNSEEN_MS = 5_000
 /** Entries that come within this time are drawn together. */
 const TOGETHER_MS = 25
+/** Under a storm of entries the page is drawn so often and no more: what comes in between is drawn together. */
+const STORM_MS = 90
 const RETRY_MS = 2_000
 
 const LiveContext = createContext<Live>({ state: 'connecting', isDraining: false })
@@ -59,8 +61,10 @@ function follow(cache: QueryClient, say: (live: Live) => void): () => void {
 
   const heard: Entry[] = []
   let folding: ReturnType<typeof setTimeout> | undefined
+  let folded = 0
   const foldHeard = () => {
     folding = undefined
+    folded = performance.now()
     notifyManager.batch(() => {
       for (const entry of heard.splice(0)) {
         fold(cache, entry)
@@ -88,7 +92,7 @@ function follow(cache: QueryClient, say: (live: Live) => void): () => void {
         kinds: KINDS,
         onEntry: (data) => {
           heard.push(JSON.parse(data) as Entry)
-          folding ??= setTimeout(foldHeard, TOGETHER_MS)
+          folding ??= setTimeout(foldHeard, Math.max(TOGETHER_MS, folded + STORM_MS - performance.now()))
         },
         onState: (next) => {
           if (next === 'live') {

@@ -1,6 +1,160 @@
 /** Written by `npm run types` from openapi.json. Do not edit. */
 
 export interface paths {
+    "/api/v1/agents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the agents: those that came with the house, and those that were added. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The agents. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Page_AgentView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /** Adds an agent, or changes the one of that name. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["NewAgent"];
+                };
+            };
+            responses: {
+                /** @description It is there. */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AgentView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/agents/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows an agent. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    name: components["schemas"]["AgentId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The agent. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AgentView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        /** Forgets an agent that was added. */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    name: components["schemas"]["AgentId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description It is gone. */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/audit": {
         parameters: {
             query?: never;
@@ -76,7 +230,7 @@ export interface paths {
                     sandbox_id?: components["schemas"]["SandboxId"];
                     /** @description About this task. */
                     task_id?: components["schemas"]["TaskId"];
-                    /** @description Of these kinds, separated by commas: `sandbox`, `key`, `provider`, `template`, `repo`, `push`. */
+                    /** @description Of these kinds, separated by commas: `sandbox`, `key`, `provider`, `template`, `repo`, `push`, `pull`, `base`. */
                     kind?: string;
                 };
                 header?: {
@@ -409,6 +563,559 @@ export interface paths {
         };
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pulls": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists pull requests as they were last seen, newest first. */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description Of this repository. */
+                    repo?: components["schemas"]["RepoName"];
+                    /** @description `open`, `merged`, `closed` or `all`; all when left out. */
+                    state?: "open" | "merged" | "closed" | "all";
+                    /** @description Of this branch. */
+                    head?: components["schemas"]["Branch"];
+                    /** @description At most so many items. */
+                    limit?: number;
+                    /** @description The `next` of the page before. */
+                    cursor?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description A page of pull requests. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Page_PullView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /** Opens a pull request, or brings the open one of the same branch to what is asked for. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["NewPull"];
+                };
+            };
+            responses: {
+                /** @description The pull request. */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["PullView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pulls/{repo}/{number}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows a pull request as it now is. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    repo: components["schemas"]["RepoName"];
+                    number: number;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The pull request. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["PullView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pulls/{repo}/{number}/checks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists what programs found out about the head of a pull request. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    repo: components["schemas"]["RepoName"];
+                    number: number;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The checks. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Page_CheckView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pulls/{repo}/{number}/close": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Closes a pull request without merging it. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    repo: components["schemas"]["RepoName"];
+                    number: number;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description It is closed. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["PullView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pulls/{repo}/{number}/comments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists what was said at a pull request, on lines and in general, the oldest first. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    repo: components["schemas"]["RepoName"];
+                    number: number;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The comments. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Page_CommentView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /** Says something at a pull request: with `path` and `line`, to a line of its diff. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    repo: components["schemas"]["RepoName"];
+                    number: number;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["NewPullComment"];
+                };
+            };
+            responses: {
+                /** @description It was said. */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["CommentView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pulls/{repo}/{number}/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows what a pull request changes, as a unified diff against its base. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    repo: components["schemas"]["RepoName"];
+                    number: number;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The diff. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "text/x-diff": string;
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pulls/{repo}/{number}/merge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Merges a pull request, one at a time for each base, after the check of the repository passed on the merged result.
+         *     A second time finds it merged. A refusal names its gate in `type`: `merge-conflicts`, `merge-checks-failed`,
+         *     `merge-not-approved`, `merge-head-moved`, `merge-closed` or `merge-upstream`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    repo: components["schemas"]["RepoName"];
+                    number: number;
+                };
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["NewMerge"] | null;
+                };
+            };
+            responses: {
+                /** @description It is merged. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["PullView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pulls/{repo}/{number}/reopen": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Opens a pull request again that was closed. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    repo: components["schemas"]["RepoName"];
+                    number: number;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description It is open. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["PullView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pulls/{repo}/{number}/reviews": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists what people think of a pull request, the oldest first. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    repo: components["schemas"]["RepoName"];
+                    number: number;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The reviews. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Page_ReviewView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /** Judges a pull request. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    repo: components["schemas"]["RepoName"];
+                    number: number;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["NewPullReview"];
+                };
+            };
+            responses: {
+                /** @description The review. */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ReviewView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
         delete?: never;
         options?: never;
         head?: never;
@@ -2098,6 +2805,455 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists sessions, newest first: those that the key may see. Those of tasks are shown with their tasks. */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description At most so many: 1 to 1000, 100 when left out. */
+                    limit?: number;
+                    /** @description The `next` of the page before. */
+                    cursor?: string;
+                    /** @description In this phase; all but `closed` when left out. */
+                    phase?: components["schemas"]["SessionPhase"];
+                    /** @description Of this agent. */
+                    agent?: components["schemas"]["AgentId"];
+                    /** @description With this repository. */
+                    repo?: components["schemas"]["RepoName"];
+                    /** @description In which something holds this text. */
+                    q?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description A page of sessions. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Page_SessionView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /** Begins a session and asks for its desk at once: its `sandbox_id` is in the answer. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: {
+                    /** @description Repeating the request with the same key makes one thing. */
+                    "Idempotency-Key"?: string | null;
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["NewSession"] | null;
+                };
+            };
+            responses: {
+                /** @description It is open. */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["SessionView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows a session. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: components["schemas"]["SessionId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The session. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["SessionView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        /** Ends a session, and its desk with it. */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: components["schemas"]["SessionId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description It is closed. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["SessionView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{id}/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What was said and done, oldest first; with `q` what holds a text, newest first. */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description At most so many: 1 to 1000, 100 when left out. */
+                    limit?: number;
+                    /** @description After this place, or the `next` of the page before. */
+                    cursor?: number;
+                    /** @description What holds this text, newest first. */
+                    q?: string;
+                };
+                header?: never;
+                path: {
+                    id: components["schemas"]["SessionId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description A part of the timeline. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Timeline"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /** Says something. The answer comes as moments. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: components["schemas"]["SessionId"];
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["NewMessage"];
+                };
+            };
+            responses: {
+                /** @description It was said. */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Moment"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{id}/sandbox": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows the desk of a session. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: components["schemas"]["SessionId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The desk. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["SandboxView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{id}/sandbox/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Lets the desk of a session sleep. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: components["schemas"]["SessionId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The desk. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["SandboxView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{id}/sandbox/provision": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Makes sure that a session has a desk. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: components["schemas"]["SessionId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The desk. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["SandboxView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{id}/sandbox/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Wakes the desk of a session. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: components["schemas"]["SessionId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The desk. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["SandboxView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/sign-in": {
         parameters: {
             query?: never;
@@ -2220,6 +3376,715 @@ export interface paths {
                 };
             };
         };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists tasks, newest first: those that the key may see. */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description At most so many: 1 to 1000, 100 when left out. */
+                    limit?: number;
+                    /** @description The `next` of the page before. */
+                    cursor?: string;
+                    /** @description In one of these phases, with commas between them; in any when left out. */
+                    phase?: string;
+                    /** @description In this repository. */
+                    repo?: components["schemas"]["RepoName"];
+                    /** @description Of this agent. */
+                    agent?: components["schemas"]["AgentId"];
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description A page of tasks. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TaskPage"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /** Writes a card. With `start` it is queued at once. */
+        post: {
+            parameters: {
+                query?: {
+                    /** @description Answer only when the task is in this phase, or will not come there by itself; `Carrel-Waited` says how it ended. */
+                    wait?: components["schemas"]["TaskPhase"];
+                    /** @description Seconds to wait at most: 1 to 600, 60 when left out. */
+                    timeout?: number;
+                };
+                header?: {
+                    /** @description Repeating the request with the same key makes one thing. */
+                    "Idempotency-Key"?: string | null;
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["NewTask"];
+                };
+            };
+            responses: {
+                /** @description It was written. */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TaskView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows a task. */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description Answer only when the task is in this phase, or will not come there by itself; `Carrel-Waited` says how it ended. */
+                    wait?: components["schemas"]["TaskPhase"];
+                    /** @description Seconds to wait at most: 1 to 600, 60 when left out. */
+                    timeout?: number;
+                };
+                header?: never;
+                path: {
+                    id: components["schemas"]["TaskId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The task. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TaskView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Changes what is written on a card; what is left out stays. */
+        patch: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: components["schemas"]["TaskId"];
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["TaskChange"];
+                };
+            };
+            responses: {
+                /** @description The task. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TaskView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/close": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ends a task without merging it. What was done is kept for a while. */
+        post: {
+            parameters: {
+                query?: {
+                    /** @description Answer only when the task is in this phase, or will not come there by itself; `Carrel-Waited` says how it ended. */
+                    wait?: components["schemas"]["TaskPhase"];
+                    /** @description Seconds to wait at most: 1 to 600, 60 when left out. */
+                    timeout?: number;
+                };
+                header?: never;
+                path: {
+                    id: components["schemas"]["TaskId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The task. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TaskView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a task changes against its base, as a patch. */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description From this checkpoint on, by its place in the timeline; from the base when left out. */
+                    from?: number;
+                    /** @description Up to this checkpoint; up to the newest work when left out. */
+                    to?: number;
+                };
+                header?: never;
+                path: {
+                    id: components["schemas"]["TaskId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The difference. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "text/x-diff": string;
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/fork": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Asks for other attempts at a task. They begin at once. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: components["schemas"]["TaskId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["NewAttempts"] | null;
+                };
+            };
+            responses: {
+                /** @description The attempts. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Page_TaskView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/merge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Puts a task into its base, through the merge lane. */
+        post: {
+            parameters: {
+                query?: {
+                    /** @description Answer only when the task is in this phase, or will not come there by itself; `Carrel-Waited` says how it ended. */
+                    wait?: components["schemas"]["TaskPhase"];
+                    /** @description Seconds to wait at most: 1 to 600, 60 when left out. */
+                    timeout?: number;
+                };
+                header?: never;
+                path: {
+                    id: components["schemas"]["TaskId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The task. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TaskView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/message": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Says something to the agent of a task. One that rests goes on with it. */
+        post: {
+            parameters: {
+                query?: {
+                    /** @description Answer only when the task is in this phase, or will not come there by itself; `Carrel-Waited` says how it ended. */
+                    wait?: components["schemas"]["TaskPhase"];
+                    /** @description Seconds to wait at most: 1 to 600, 60 when left out. */
+                    timeout?: number;
+                };
+                header?: never;
+                path: {
+                    id: components["schemas"]["TaskId"];
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["NewMessage"];
+                };
+            };
+            responses: {
+                /** @description The task. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TaskView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/rebase": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Puts the branch of a task onto its newest base. */
+        post: {
+            parameters: {
+                query?: {
+                    /** @description Answer only when the task is in this phase, or will not come there by itself; `Carrel-Waited` says how it ended. */
+                    wait?: components["schemas"]["TaskPhase"];
+                    /** @description Seconds to wait at most: 1 to 600, 60 when left out. */
+                    timeout?: number;
+                };
+                header?: never;
+                path: {
+                    id: components["schemas"]["TaskId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The task. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TaskView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Tries again what did not work. */
+        post: {
+            parameters: {
+                query?: {
+                    /** @description Answer only when the task is in this phase, or will not come there by itself; `Carrel-Waited` says how it ended. */
+                    wait?: components["schemas"]["TaskPhase"];
+                    /** @description Seconds to wait at most: 1 to 600, 60 when left out. */
+                    timeout?: number;
+                };
+                header?: never;
+                path: {
+                    id: components["schemas"]["TaskId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The task. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TaskView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/start": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Lets somebody work on a task: it is queued. */
+        post: {
+            parameters: {
+                query?: {
+                    /** @description Answer only when the task is in this phase, or will not come there by itself; `Carrel-Waited` says how it ended. */
+                    wait?: components["schemas"]["TaskPhase"];
+                    /** @description Seconds to wait at most: 1 to 600, 60 when left out. */
+                    timeout?: number;
+                };
+                header?: never;
+                path: {
+                    id: components["schemas"]["TaskId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The task. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TaskView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Stops whoever works on a task. What was done stays, and `start` goes on with it. */
+        post: {
+            parameters: {
+                query?: {
+                    /** @description Answer only when the task is in this phase, or will not come there by itself; `Carrel-Waited` says how it ended. */
+                    wait?: components["schemas"]["TaskPhase"];
+                    /** @description Seconds to wait at most: 1 to 600, 60 when left out. */
+                    timeout?: number;
+                };
+                header?: never;
+                path: {
+                    id: components["schemas"]["TaskId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The task. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TaskView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/timeline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What was said and done for a task, oldest first. */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description At most so many: 1 to 1000, 100 when left out. */
+                    limit?: number;
+                    /** @description After this place, or the `next` of the page before. */
+                    cursor?: number;
+                    /** @description What holds this text, newest first. */
+                    q?: string;
+                };
+                header?: never;
+                path: {
+                    id: components["schemas"]["TaskId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description A part of the timeline. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Timeline"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2494,6 +4359,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Adds up what models were used for and what it cost. */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description Of this task. */
+                    task_id?: number;
+                    /** @description Of this session. */
+                    session_id?: string;
+                    /** @description Of this sandbox. */
+                    sandbox_id?: components["schemas"]["SandboxId"];
+                    /** @description Of this agent. */
+                    agent?: components["schemas"]["AgentId"];
+                    /** @description From this moment on. */
+                    since?: string;
+                    /** @description Before this moment. */
+                    until?: string;
+                    /** @description What it is added up by; days when left out. */
+                    by?: components["schemas"]["UsageBy"];
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The sums. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["UsageView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/healthz": {
         parameters: {
             query?: never;
@@ -2647,6 +4572,35 @@ export interface components {
         };
         /** @description Names an agent. */
         AgentId: string;
+        /** @description An agent. */
+        AgentView: {
+            /** @description Its name. */
+            name: components["schemas"]["AgentId"];
+            /** @description How it is started and read. */
+            dialect: components["schemas"]["DialectName"];
+            /** @description What it is, in a sentence. */
+            about: string;
+            /** @description What is run, when it is not the dialect's own program. */
+            command?: string | null;
+            /** @description The names of its environment variables. Their values are never shown. */
+            env_names: string[];
+            /** @description The model that it asks for. */
+            model?: string | null;
+            template?: components["schemas"]["TemplateName"] | null;
+            /**
+             * Format: int64
+             * @description How many of its tasks may work at the same time.
+             */
+            at_once?: number | null;
+            /** @description It came with the house. */
+            built_in: boolean;
+            /** @description Whether its program is installed on this host. */
+            found: boolean;
+            /** @description How to get it, when it is not there. */
+            hint?: string | null;
+            /** @description It was removed: this entry is the last of it. */
+            removed?: boolean;
+        };
         /** @description One line of the audit. */
         AuditView: {
             /**
@@ -2671,6 +4625,17 @@ export interface components {
             outcome: components["schemas"]["Outcome"];
             /** @description More, when there is more to say. */
             detail?: string | null;
+        };
+        /** @description A branch that others are merged into, and where it went. */
+        BaseView: {
+            /** @description The repository. */
+            repo: components["schemas"]["RepoName"];
+            /** @description The branch. */
+            branch: components["schemas"]["Branch"];
+            commit?: components["schemas"]["CommitId"] | null;
+            before?: components["schemas"]["CommitId"] | null;
+            /** @description Whether its history was rewritten: where it was is no ancestor of where it is. */
+            rewritten: boolean;
         };
         /** @description Who is asking. */
         Bearer: {
@@ -2709,18 +4674,112 @@ export interface components {
             /** @description What the last failure said. */
             last_error?: string | null;
         };
+        /**
+         * @description How a budget stands.
+         * @enum {string}
+         */
+        BudgetState: "warning" | "spent";
+        /** @description A budget that is running out, or has. */
+        BudgetView: {
+            task_id?: components["schemas"]["TaskId"] | null;
+            /** @description How it stands. */
+            state: components["schemas"]["BudgetState"];
+            /** @description What was spent. */
+            spent_usd: components["schemas"]["Dollars"];
+            /** @description What may be spent. */
+            budget_usd: components["schemas"]["Dollars"];
+            /** @description A sentence about it, with what can be done. */
+            note: string;
+            /**
+             * Format: date-time
+             * @description From when on it counts, for the budget of a day.
+             */
+            since?: string | null;
+        };
+        /**
+         * @description What a check comes to.
+         * @enum {string}
+         */
+        CheckState: "skipped" | "passed" | "pending" | "failed";
+        /** @description What one program found out about a commit. */
+        CheckView: {
+            /** @description What it calls itself. */
+            name: string;
+            /** @description What it comes to. */
+            state: components["schemas"]["CheckState"];
+            /** @description A sentence about it. */
+            summary?: string | null;
+            /** @description Where its log can be read. */
+            url?: string | null;
+            /**
+             * Format: date-time
+             * @description When it last changed.
+             */
+            at?: string | null;
+        };
+        /** @description Something that was said at a pull request. */
+        CommentView: {
+            /** @description Its name at the forge. */
+            id: string;
+            /** @description Who said it. */
+            author: string;
+            /** @description What was said. */
+            body: string;
+            /** @description The file it is about, when it is about one. */
+            path?: string | null;
+            /**
+             * Format: int32
+             * @description The line of that file; nothing when the line is gone from the diff by now.
+             */
+            line?: number | null;
+            side?: components["schemas"]["Side"] | null;
+            /** @description What it is known by, when it was said through Carrel. */
+            stamp?: string | null;
+            /** @description Where people look at it. */
+            url: string;
+            /**
+             * Format: date-time
+             * @description When it was said.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
+            updated_at: string;
+        };
         /** @description Names a commit, or any object: 40 hexadecimal digits. */
         CommitId: string;
+        /** @description A task with which this one will conflict. */
+        Conflict: {
+            task_id?: components["schemas"]["TaskId"] | null;
+            /** @description The paths. */
+            paths: string[];
+        };
         /**
          * Format: int64
          * @description A place in the journal. Entries have the cursors 1, 2, 3, … without a gap, in the order of their commits.
          */
         Cursor: number;
+        /** @description Something that must happen before a task starts. */
+        Dependency: {
+            /** @description The other task. */
+            task_id: components["schemas"]["TaskId"];
+            /** @description How far it must be: `merged` when left out. */
+            until?: components["schemas"]["Until"];
+        };
         /**
          * @description How deep a paused sandbox sleeps. Each depth frees more than the one before and takes longer to come back from.
          * @enum {string}
          */
         Depth: "frozen" | "paged_out" | "stored" | "files";
+        /** @description Names a dialect: how a kind of agent is started and what it prints. */
+        DialectName: string;
+        /**
+         * Format: double
+         * @description Money, in millionths of a dollar. Outside it is written in dollars.
+         */
+        Dollars: number;
         /** @description Who ended a sandbox, why and when. */
         EndedView: {
             /** @description A key id, or `lifetime`. */
@@ -2918,6 +4977,48 @@ export interface components {
             push: components["schemas"]["PushView"];
             /** @enum {string} */
             kind: "push";
+        } | {
+            /** @description As it now is. */
+            task: components["schemas"]["TaskView"];
+            /** @enum {string} */
+            kind: "task";
+        } | {
+            /** @description As it now is. */
+            session: components["schemas"]["SessionView"];
+            /** @enum {string} */
+            kind: "session";
+        } | {
+            /** @description The conversation. */
+            session_id: components["schemas"]["SessionId"];
+            /** @description Whose desk it is. */
+            agent: components["schemas"]["AgentId"];
+            task_id?: components["schemas"]["TaskId"] | null;
+            /** @description What. One that was told before with the same `seq` is told again when it is complete. */
+            moment: components["schemas"]["Moment"];
+            /** @enum {string} */
+            kind: "moment";
+        } | {
+            /** @description As it now is. */
+            agent: components["schemas"]["AgentView"];
+            /** @enum {string} */
+            kind: "agent";
+        } | {
+            /** @description As it now is. */
+            pull: components["schemas"]["PullView"];
+            /** @description What is new beside it. */
+            news?: components["schemas"]["PullNews"][];
+            /** @enum {string} */
+            kind: "pull";
+        } | {
+            /** @description Where it is, and where it was. */
+            base: components["schemas"]["BaseView"];
+            /** @enum {string} */
+            kind: "base";
+        } | {
+            /** @description As it now is. */
+            budget: components["schemas"]["BudgetView"];
+            /** @enum {string} */
+            kind: "budget";
         };
         /** @description A host that may be reached: a name, `*.name`, or either with a port. */
         HostRule: string;
@@ -3017,6 +5118,56 @@ export interface components {
             /** @description Its secret, `crl_` and 40 hexadecimal digits. Absent when the request was repeated: it was shown the first time. */
             secret?: string | null;
         };
+        /** @description One thing that was said or done at a desk: a line of its timeline. */
+        Moment: {
+            /**
+             * Format: int64
+             * @description Its place, counted from one without a gap.
+             */
+            seq: number;
+            /**
+             * Format: date-time
+             * @description When.
+             */
+            at: string;
+            /**
+             * Format: int32
+             * @description The turn that it belongs to; 0 before the first.
+             */
+            turn: number;
+            /** @description What it is. */
+            kind: components["schemas"]["MomentKind"];
+            /** @description Whose it is. */
+            role: components["schemas"]["Voice"];
+            /** @description What was said, or a sentence about what was done. */
+            text: string;
+            tool?: components["schemas"]["ToolUse"] | null;
+            commit?: components["schemas"]["CommitId"] | null;
+            /** @description The paths that are different since the checkpoint before. */
+            files?: string[];
+            /**
+             * Format: double
+             * @description What was spent up to here, in dollars.
+             */
+            cost_usd?: number | null;
+        };
+        /**
+         * @description What a moment is.
+         * @enum {string}
+         */
+        MomentKind: "message" | "thought" | "tool" | "question" | "checkpoint" | "note";
+        /** @description Why somebody must look at a task. */
+        Needs: {
+            /** @description In a word. */
+            reason: components["schemas"]["NeedsReason"];
+            /** @description In a sentence. */
+            detail: string;
+        };
+        /**
+         * @description Why somebody must look, in a word.
+         * @enum {string}
+         */
+        NeedsReason: "question" | "nothing_changed" | "agent_failed" | "desk_failed" | "push_refused" | "forge_failed" | "conflict" | "checks_failed" | "budget" | "dependency" | "repo";
         /** @description Whom a sandbox may talk to. */
         Network: {
             /** @description How open it is. */
@@ -3031,6 +5182,49 @@ export interface components {
          * @enum {string}
          */
         NetworkMode: "none" | "allow" | "open";
+        /** @description Adds an agent, or changes one. */
+        NewAgent: {
+            /** @description What people call it. */
+            name: components["schemas"]["AgentId"];
+            /** @description How it is started and read: `shell`, `demo`, `acp`, `claude`, `codex`, `opencode`, … */
+            dialect: components["schemas"]["DialectName"];
+            /** @description What is run, when it is not the dialect's own program. With `shell`: a line for `sh -c` in the working tree. */
+            command?: string | null;
+            /** @description Its environment. */
+            env?: {
+                [key: string]: string;
+            } | null;
+            /** @description The model that it asks for. */
+            model?: string | null;
+            template?: components["schemas"]["TemplateName"] | null;
+            /**
+             * Format: int64
+             * @description How many of its tasks may work at the same time.
+             */
+            at_once?: number | null;
+        };
+        /** @description Asks for other attempts at a task. */
+        NewAttempts: {
+            /**
+             * Format: int64
+             * @description How many: one when left out.
+             * @default null
+             */
+            count?: number | null;
+            /**
+             * Format: int64
+             * @description The moment of the timeline to begin at, which is a checkpoint; the base when left out.
+             * @default null
+             */
+            from?: number | null;
+            /** @default null */
+            agent?: components["schemas"]["AgentId"] | null;
+        };
+        /** @description The working tree that a sandbox begins with. */
+        NewCheckout: {
+            base?: components["schemas"]["Branch"] | null;
+            branch?: components["schemas"]["Branch"] | null;
+        };
         /** @description Asks for a command to be run. */
         NewExec: {
             /** @description A line for the shell. Either this or `argv`. */
@@ -3105,6 +5299,17 @@ export interface components {
              */
             pids?: number | null;
         };
+        /** @description A merge that is asked for. */
+        NewMerge: {
+            style?: components["schemas"]["MergeStyle"] | null;
+            head?: components["schemas"]["CommitId"] | null;
+        };
+        /** @description Says something at a desk. */
+        NewMessage: {
+            role?: components["schemas"]["Voice"] | null;
+            /** @description What: 1 byte to 256 KiB. */
+            text: string;
+        };
         /** @description Whom a sandbox may talk to. */
         NewNetwork: {
             /** @description How open it is. */
@@ -3117,6 +5322,44 @@ export interface components {
         /** @description Asks for a pause. */
         NewPause: {
             depth?: components["schemas"]["Depth"] | null;
+        };
+        /** @description A pull request that is asked for. */
+        NewPull: {
+            /** @description In which repository. */
+            repo: components["schemas"]["RepoName"];
+            /** @description The branch that is to be merged. */
+            head: components["schemas"]["Branch"];
+            base?: components["schemas"]["Branch"] | null;
+            /** @description What it is to be called: one line. */
+            title: string;
+            /** @description What it says of itself. */
+            body?: string;
+            /** @description Whether it is still being worked on. */
+            draft?: boolean;
+            /** @description Its labels. */
+            labels?: string[];
+            /** @description Whose review is asked for, by login. */
+            reviewers?: string[];
+        };
+        /** @description Something that is to be said at a pull request. */
+        NewPullComment: {
+            /** @description What to say. */
+            body: string;
+            /** @description The file it is about. */
+            path?: string | null;
+            /**
+             * Format: int32
+             * @description The line of that file, counted from one.
+             */
+            line?: number | null;
+            side?: components["schemas"]["Side"] | null;
+        };
+        /** @description A review that is to be given. */
+        NewPullReview: {
+            /** @description What it comes to. */
+            verdict: components["schemas"]["Verdict"];
+            /** @description What it says. Only an approval may say nothing. */
+            body?: string;
         };
         /** @description Asks for a repository: one that comes from somewhere, or with `new` one that lives here. */
         NewRepo: {
@@ -3180,6 +5423,7 @@ export interface components {
             agent_id?: components["schemas"]["AgentId"] | null;
             task_id?: components["schemas"]["TaskId"] | null;
             repo?: components["schemas"]["RepoName"] | null;
+            checkout?: components["schemas"]["NewCheckout"] | null;
             /** @description Environment of everything that runs inside: at most 256 variables. */
             env?: {
                 [key: string]: string;
@@ -3211,11 +5455,62 @@ export interface components {
             /** @description Its value. It can be replaced, and never read again. */
             value: string;
         };
+        /** @description Begins a session. */
+        NewSession: {
+            /** @default null */
+            agent?: components["schemas"]["AgentId"] | null;
+            /** @default null */
+            repo?: components["schemas"]["RepoName"] | null;
+            /**
+             * @description What to call it.
+             * @default null
+             */
+            title?: string | null;
+            /**
+             * Format: int64
+             * @description How many seconds nothing may happen before its desk is paused.
+             * @default null
+             */
+            idle_s?: number | null;
+            /** @description Whatever else belongs to it: at most 64 KiB. */
+            meta?: Record<string, never> | null;
+            /** @default null */
+            network?: components["schemas"]["NewNetwork"] | null;
+        };
         /** @description Asks for a snapshot. */
         NewSnapshot: {
             name?: components["schemas"]["TemplateName"] | null;
             /** @description Keep the memory of its processes too, where that can be. */
             memory?: boolean | null;
+        };
+        /** @description Asks for a change in a repository. */
+        NewTask: {
+            /** @description Where. */
+            repo: components["schemas"]["RepoName"];
+            /** @description In a few words: 1 to 200 characters. */
+            title: string;
+            /** @description In as many words as it takes; the title when left out. */
+            prompt?: string | null;
+            agent?: components["schemas"]["AgentId"] | null;
+            base?: components["schemas"]["Branch"] | null;
+            /** @description Begins at once. */
+            start?: boolean;
+            /**
+             * Format: int32
+             * @description The higher, the sooner: from -100 to 100.
+             */
+            priority?: number | null;
+            /** @description What to stick on it: at most 32 labels. */
+            labels?: string[];
+            /** @description What must happen first. */
+            depends_on?: components["schemas"]["Dependency"][];
+            isolation?: components["schemas"]["Isolation"] | null;
+            network?: components["schemas"]["NewNetwork"] | null;
+            /**
+             * Format: double
+             * @description How much may be spent, in dollars.
+             */
+            budget_usd?: number | null;
         };
         /** @description Asks for a template. */
         NewTemplate: {
@@ -3251,6 +5546,40 @@ export interface components {
          */
         Outcome: "done" | "denied";
         /** @description A page of a list. */
+        Page_AgentView: {
+            /** @description What is on it. */
+            items: {
+                /** @description Its name. */
+                name: components["schemas"]["AgentId"];
+                /** @description How it is started and read. */
+                dialect: components["schemas"]["DialectName"];
+                /** @description What it is, in a sentence. */
+                about: string;
+                /** @description What is run, when it is not the dialect's own program. */
+                command?: string | null;
+                /** @description The names of its environment variables. Their values are never shown. */
+                env_names: string[];
+                /** @description The model that it asks for. */
+                model?: string | null;
+                template?: components["schemas"]["TemplateName"] | null;
+                /**
+                 * Format: int64
+                 * @description How many of its tasks may work at the same time.
+                 */
+                at_once?: number | null;
+                /** @description It came with the house. */
+                built_in: boolean;
+                /** @description Whether its program is installed on this host. */
+                found: boolean;
+                /** @description How to get it, when it is not there. */
+                hint?: string | null;
+                /** @description It was removed: this entry is the last of it. */
+                removed?: boolean;
+            }[];
+            /** @description Asks for the next page, when there is one. */
+            next?: string | null;
+        };
+        /** @description A page of a list. */
         Page_AuditView: {
             /** @description What is on it. */
             items: {
@@ -3276,6 +5605,63 @@ export interface components {
                 outcome: components["schemas"]["Outcome"];
                 /** @description More, when there is more to say. */
                 detail?: string | null;
+            }[];
+            /** @description Asks for the next page, when there is one. */
+            next?: string | null;
+        };
+        /** @description A page of a list. */
+        Page_CheckView: {
+            /** @description What is on it. */
+            items: {
+                /** @description What it calls itself. */
+                name: string;
+                /** @description What it comes to. */
+                state: components["schemas"]["CheckState"];
+                /** @description A sentence about it. */
+                summary?: string | null;
+                /** @description Where its log can be read. */
+                url?: string | null;
+                /**
+                 * Format: date-time
+                 * @description When it last changed.
+                 */
+                at?: string | null;
+            }[];
+            /** @description Asks for the next page, when there is one. */
+            next?: string | null;
+        };
+        /** @description A page of a list. */
+        Page_CommentView: {
+            /** @description What is on it. */
+            items: {
+                /** @description Its name at the forge. */
+                id: string;
+                /** @description Who said it. */
+                author: string;
+                /** @description What was said. */
+                body: string;
+                /** @description The file it is about, when it is about one. */
+                path?: string | null;
+                /**
+                 * Format: int32
+                 * @description The line of that file; nothing when the line is gone from the diff by now.
+                 */
+                line?: number | null;
+                side?: components["schemas"]["Side"] | null;
+                /** @description What it is known by, when it was said through Carrel. */
+                stamp?: string | null;
+                /** @description Where people look at it. */
+                url: string;
+                /**
+                 * Format: date-time
+                 * @description When it was said.
+                 */
+                created_at: string;
+                /**
+                 * Format: date-time
+                 * @description When it was last changed.
+                 */
+                updated_at: string;
             }[];
             /** @description Asks for the next page, when there is one. */
             next?: string | null;
@@ -3445,6 +5831,65 @@ export interface components {
             next?: string | null;
         };
         /** @description A page of a list. */
+        Page_PullView: {
+            /** @description What is on it. */
+            items: {
+                /** @description The repository. */
+                repo: components["schemas"]["RepoName"];
+                /**
+                 * Format: int64
+                 * @description Its number there.
+                 */
+                number: number;
+                /** @description The forge that it is at: `embedded`, `github` or `gitea`. */
+                forge: string;
+                /** @description Where people look at it. */
+                url: string;
+                /** @description What it is called. */
+                title: string;
+                /** @description What it says of itself. */
+                body: string;
+                /** @description Who opened it. */
+                author: string;
+                task_id?: components["schemas"]["TaskId"] | null;
+                /** @description The branch that is to be merged. */
+                head: components["schemas"]["Branch"];
+                /** @description Where that branch is, or was when it was last seen. */
+                head_commit: components["schemas"]["CommitId"];
+                /** @description The branch it is to be merged into. */
+                base: components["schemas"]["Branch"];
+                /** @description Where in its life it is. */
+                phase: components["schemas"]["PullPhase"];
+                /** @description Whether it is still being worked on. */
+                draft: boolean;
+                /** @description Its labels. */
+                labels: string[];
+                /** @description Whose review was asked for and has not come. */
+                reviewers: string[];
+                auto_merge?: components["schemas"]["MergeStyle"] | null;
+                checks?: components["schemas"]["CheckState"] | null;
+                verdict?: components["schemas"]["Verdict"] | null;
+                merge_commit?: components["schemas"]["CommitId"] | null;
+                /**
+                 * Format: date-time
+                 * @description When it was opened.
+                 */
+                created_at: string;
+                /**
+                 * Format: date-time
+                 * @description When anything about it last changed.
+                 */
+                updated_at: string;
+                /**
+                 * Format: int64
+                 * @description Counts what was seen to change.
+                 */
+                revision: number;
+            }[];
+            /** @description Asks for the next page, when there is one. */
+            next?: string | null;
+        };
+        /** @description A page of a list. */
         Page_PushView: {
             /** @description What is on it. */
             items: {
@@ -3509,6 +5954,28 @@ export interface components {
                  */
                 revision: number;
             })[];
+            /** @description Asks for the next page, when there is one. */
+            next?: string | null;
+        };
+        /** @description A page of a list. */
+        Page_ReviewView: {
+            /** @description What is on it. */
+            items: {
+                /** @description Its name at the forge. */
+                id: string;
+                /** @description Whose it is. */
+                author: string;
+                /** @description What it comes to. */
+                verdict: components["schemas"]["Verdict"];
+                /** @description What it says. */
+                body: string;
+                commit?: components["schemas"]["CommitId"] | null;
+                /**
+                 * Format: date-time
+                 * @description When it was given.
+                 */
+                at: string;
+            }[];
             /** @description Asks for the next page, when there is one. */
             next?: string | null;
         };
@@ -3638,6 +6105,180 @@ export interface components {
             next?: string | null;
         };
         /** @description A page of a list. */
+        Page_SessionView: {
+            /** @description What is on it. */
+            items: {
+                /** @description Its name. */
+                id: components["schemas"]["SessionId"];
+                /** @description Who answers. */
+                agent: components["schemas"]["AgentId"];
+                repo?: components["schemas"]["RepoName"] | null;
+                task_id?: components["schemas"]["TaskId"] | null;
+                /** @description What people call it. */
+                title: string;
+                /** @description Where it is. */
+                phase: components["schemas"]["SessionPhase"];
+                sandbox_id?: components["schemas"]["SandboxId"] | null;
+                /**
+                 * Format: int64
+                 * @description How long nothing may happen before the desk is paused.
+                 */
+                idle_s?: number | null;
+                /** @description Whatever else belongs to it. */
+                meta: Record<string, never>;
+                /** @description The agent works on an answer. */
+                busy: boolean;
+                /**
+                 * Format: int32
+                 * @description How many turns there were.
+                 */
+                turns: number;
+                /**
+                 * Format: int64
+                 * @description The place of the newest moment.
+                 */
+                last_seq: number;
+                /**
+                 * Format: double
+                 * @description What the agent has spent, in dollars.
+                 */
+                cost_usd: number;
+                /** @description Why it is where it is, when that needs a sentence. */
+                note?: string | null;
+                /** @description Who began it. */
+                created_by: components["schemas"]["KeyId"];
+                /**
+                 * Format: date-time
+                 * @description When it began.
+                 */
+                created_at: string;
+                /**
+                 * Format: date-time
+                 * @description When it last changed.
+                 */
+                updated_at: string;
+                /**
+                 * Format: int64
+                 * @description Counts its changes.
+                 */
+                revision: number;
+            }[];
+            /** @description Asks for the next page, when there is one. */
+            next?: string | null;
+        };
+        /** @description A page of a list. */
+        Page_TaskView: {
+            /** @description What is on it. */
+            items: {
+                /** @description Its number. */
+                id: components["schemas"]["TaskId"];
+                /** @description Where the change is wanted. */
+                repo: components["schemas"]["RepoName"];
+                /** @description In a few words. */
+                title: string;
+                /** @description In as many words as it takes. */
+                prompt: string;
+                /** @description Who does it. */
+                agent: components["schemas"]["AgentId"];
+                /** @description The branch that it begins at and goes back to. */
+                base: components["schemas"]["Branch"];
+                base_commit?: components["schemas"]["CommitId"] | null;
+                /** @description Its own branch. */
+                branch: components["schemas"]["Branch"];
+                /**
+                 * Format: int32
+                 * @description The higher, the sooner.
+                 */
+                priority: number;
+                /** @description What people stuck on it. */
+                labels: string[];
+                /** @description What must happen first. */
+                depends_on: components["schemas"]["Dependency"][];
+                isolation?: components["schemas"]["Isolation"] | null;
+                /** @description Whom its desk may talk to. */
+                network: components["schemas"]["Network"];
+                /**
+                 * Format: double
+                 * @description How much may be spent, in dollars.
+                 */
+                budget_usd?: number | null;
+                /** @description Where people want it. */
+                want: components["schemas"]["TaskWant"];
+                /** @description Where it is. */
+                phase: components["schemas"]["TaskPhase"];
+                /** @description Its conversation. */
+                session_id: components["schemas"]["SessionId"];
+                sandbox_id?: components["schemas"]["SandboxId"] | null;
+                head?: components["schemas"]["CommitId"] | null;
+                /**
+                 * Format: int32
+                 * @description How many commits its branch has that the base has not.
+                 */
+                ahead: number;
+                /**
+                 * Format: int32
+                 * @description How many commits the base has that its branch has not.
+                 */
+                behind: number;
+                pull?: components["schemas"]["TaskPull"] | null;
+                /** @description With whom it will conflict. */
+                conflicts: components["schemas"]["Conflict"][];
+                needs?: components["schemas"]["Needs"] | null;
+                /**
+                 * Format: double
+                 * @description What it has spent, in dollars.
+                 */
+                cost_usd: number;
+                /** @description What goes on, in a few words. */
+                doing?: string | null;
+                fork_of?: components["schemas"]["TaskId"] | null;
+                /**
+                 * Format: double
+                 * @description What the judge gave it.
+                 */
+                score?: number | null;
+                /** @description Who wrote the card. */
+                created_by: components["schemas"]["KeyId"];
+                /**
+                 * Format: date-time
+                 * @description When the card was written.
+                 */
+                created_at: string;
+                /**
+                 * Format: date-time
+                 * @description When it last changed.
+                 */
+                updated_at: string;
+                /**
+                 * Format: date-time
+                 * @description When it was last started.
+                 */
+                started_at?: string | null;
+                /**
+                 * Format: date-time
+                 * @description When it was merged or closed.
+                 */
+                ended_at?: string | null;
+                /**
+                 * Format: int32
+                 * @description How often the present step has failed so far.
+                 */
+                attempts: number;
+                /**
+                 * Format: date-time
+                 * @description When it is tried again.
+                 */
+                next_attempt_at?: string | null;
+                /**
+                 * Format: int64
+                 * @description Counts its changes.
+                 */
+                revision: number;
+            }[];
+            /** @description Asks for the next page, when there is one. */
+            next?: string | null;
+        };
+        /** @description A page of a list. */
         Page_TemplateView: {
             /** @description What is on it. */
             items: {
@@ -3759,6 +6400,88 @@ export interface components {
             missing: string[];
             /** @description Whether it is asked at all. */
             breaker: components["schemas"]["BreakerView"];
+        };
+        /** @description What is new at a pull request. Each is told once, with the commit that it speaks of. */
+        PullNews: {
+            /** @description What was said. */
+            comment: components["schemas"]["CommentView"];
+            /** @description Where the head was when it was heard. */
+            head: components["schemas"]["CommitId"];
+            /** @enum {string} */
+            what: "comment";
+        } | {
+            /** @description The review. */
+            review: components["schemas"]["ReviewView"];
+            /** @description The commit that was looked at, or where the head was when it was heard. */
+            head: components["schemas"]["CommitId"];
+            /** @enum {string} */
+            what: "review";
+        } | {
+            /** @description What it found. */
+            check: components["schemas"]["CheckView"];
+            /** @description About which commit. */
+            head: components["schemas"]["CommitId"];
+            /** @enum {string} */
+            what: "check";
+        };
+        /**
+         * @description Where in its life a pull request is.
+         * @enum {string}
+         */
+        PullPhase: "open" | "checking" | "mergeable" | "conflicted" | "merged" | "closed";
+        /** @description A pull request. */
+        PullView: {
+            /** @description The repository. */
+            repo: components["schemas"]["RepoName"];
+            /**
+             * Format: int64
+             * @description Its number there.
+             */
+            number: number;
+            /** @description The forge that it is at: `embedded`, `github` or `gitea`. */
+            forge: string;
+            /** @description Where people look at it. */
+            url: string;
+            /** @description What it is called. */
+            title: string;
+            /** @description What it says of itself. */
+            body: string;
+            /** @description Who opened it. */
+            author: string;
+            task_id?: components["schemas"]["TaskId"] | null;
+            /** @description The branch that is to be merged. */
+            head: components["schemas"]["Branch"];
+            /** @description Where that branch is, or was when it was last seen. */
+            head_commit: components["schemas"]["CommitId"];
+            /** @description The branch it is to be merged into. */
+            base: components["schemas"]["Branch"];
+            /** @description Where in its life it is. */
+            phase: components["schemas"]["PullPhase"];
+            /** @description Whether it is still being worked on. */
+            draft: boolean;
+            /** @description Its labels. */
+            labels: string[];
+            /** @description Whose review was asked for and has not come. */
+            reviewers: string[];
+            auto_merge?: components["schemas"]["MergeStyle"] | null;
+            checks?: components["schemas"]["CheckState"] | null;
+            verdict?: components["schemas"]["Verdict"] | null;
+            merge_commit?: components["schemas"]["CommitId"] | null;
+            /**
+             * Format: date-time
+             * @description When it was opened.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When anything about it last changed.
+             */
+            updated_at: string;
+            /**
+             * Format: int64
+             * @description Counts what was seen to change.
+             */
+            revision: number;
         };
         /** @description Names a push. */
         PushId: string;
@@ -3947,6 +6670,23 @@ export interface components {
              */
             revision: number;
         };
+        /** @description What somebody thinks of a pull request as a whole. */
+        ReviewView: {
+            /** @description Its name at the forge. */
+            id: string;
+            /** @description Whose it is. */
+            author: string;
+            /** @description What it comes to. */
+            verdict: components["schemas"]["Verdict"];
+            /** @description What it says. */
+            body: string;
+            commit?: components["schemas"]["CommitId"] | null;
+            /**
+             * Format: date-time
+             * @description When it was given.
+             */
+            at: string;
+        };
         /**
          * @description The name of an authority.
          * @enum {string}
@@ -4085,6 +6825,75 @@ export interface components {
              */
             revision: number;
         };
+        /** @description Names a session. */
+        SessionId: string;
+        /**
+         * @description Where a session is.
+         * @enum {string}
+         */
+        SessionPhase: "open" | "idle" | "closed";
+        /** @description A session. */
+        SessionView: {
+            /** @description Its name. */
+            id: components["schemas"]["SessionId"];
+            /** @description Who answers. */
+            agent: components["schemas"]["AgentId"];
+            repo?: components["schemas"]["RepoName"] | null;
+            task_id?: components["schemas"]["TaskId"] | null;
+            /** @description What people call it. */
+            title: string;
+            /** @description Where it is. */
+            phase: components["schemas"]["SessionPhase"];
+            sandbox_id?: components["schemas"]["SandboxId"] | null;
+            /**
+             * Format: int64
+             * @description How long nothing may happen before the desk is paused.
+             */
+            idle_s?: number | null;
+            /** @description Whatever else belongs to it. */
+            meta: Record<string, never>;
+            /** @description The agent works on an answer. */
+            busy: boolean;
+            /**
+             * Format: int32
+             * @description How many turns there were.
+             */
+            turns: number;
+            /**
+             * Format: int64
+             * @description The place of the newest moment.
+             */
+            last_seq: number;
+            /**
+             * Format: double
+             * @description What the agent has spent, in dollars.
+             */
+            cost_usd: number;
+            /** @description Why it is where it is, when that needs a sentence. */
+            note?: string | null;
+            /** @description Who began it. */
+            created_by: components["schemas"]["KeyId"];
+            /**
+             * Format: date-time
+             * @description When it began.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it last changed.
+             */
+            updated_at: string;
+            /**
+             * Format: int64
+             * @description Counts its changes.
+             */
+            revision: number;
+        };
+        /**
+         * @description A side of a diff.
+         * @enum {string}
+         */
+        Side: "old" | "new";
         /** @description Signs a browser in: by the code of a sign-in link, or by a key. */
         SignIn: {
             /** @description The code of a sign-in link. It works once. */
@@ -4129,11 +6938,186 @@ export interface components {
          * @enum {string}
          */
         Status: "starting" | "running" | "paused" | "error" | "stopped";
+        /** @description Changes a card; what is left out stays. */
+        TaskChange: {
+            /**
+             * @description In a few words.
+             * @default null
+             */
+            title?: string | null;
+            /**
+             * @description In as many words as it takes. Only before it was started.
+             * @default null
+             */
+            prompt?: string | null;
+            /** @default null */
+            agent?: components["schemas"]["AgentId"] | null;
+            /**
+             * Format: int32
+             * @description The higher, the sooner.
+             * @default null
+             */
+            priority?: number | null;
+            /**
+             * @description What to stick on it.
+             * @default null
+             */
+            labels?: string[] | null;
+            /**
+             * @description What must happen first.
+             * @default null
+             */
+            depends_on?: components["schemas"]["Dependency"][] | null;
+            /**
+             * Format: double
+             * @description How much may be spent, in dollars.
+             * @default null
+             */
+            budget_usd?: number | null;
+        };
         /**
          * Format: int64
          * @description Names a task: a whole number, counted from one.
          */
         TaskId: number;
+        /** @description A page of tasks, and the place in the journal from which on changes to them are told. */
+        TaskPage: {
+            /** @description The tasks. */
+            items: components["schemas"]["TaskView"][];
+            /** @description Where the next page begins; nothing at the end. */
+            next?: string | null;
+            /** @description What changes later is an entry after this one. */
+            as_of: components["schemas"]["Cursor"];
+        };
+        /**
+         * @description Where a task is.
+         * @enum {string}
+         */
+        TaskPhase: "backlog" | "queued" | "preparing" | "working" | "publishing" | "in_review" | "needs_you" | "merged" | "closed" | "failed";
+        /** @description The pull request of a task. */
+        TaskPull: {
+            /**
+             * Format: int64
+             * @description Its number.
+             */
+            number: number;
+            /** @description Where people look at it. */
+            url: string;
+            /** @description Where it is. */
+            phase: components["schemas"]["PullPhase"];
+        };
+        /** @description A task. */
+        TaskView: {
+            /** @description Its number. */
+            id: components["schemas"]["TaskId"];
+            /** @description Where the change is wanted. */
+            repo: components["schemas"]["RepoName"];
+            /** @description In a few words. */
+            title: string;
+            /** @description In as many words as it takes. */
+            prompt: string;
+            /** @description Who does it. */
+            agent: components["schemas"]["AgentId"];
+            /** @description The branch that it begins at and goes back to. */
+            base: components["schemas"]["Branch"];
+            base_commit?: components["schemas"]["CommitId"] | null;
+            /** @description Its own branch. */
+            branch: components["schemas"]["Branch"];
+            /**
+             * Format: int32
+             * @description The higher, the sooner.
+             */
+            priority: number;
+            /** @description What people stuck on it. */
+            labels: string[];
+            /** @description What must happen first. */
+            depends_on: components["schemas"]["Dependency"][];
+            isolation?: components["schemas"]["Isolation"] | null;
+            /** @description Whom its desk may talk to. */
+            network: components["schemas"]["Network"];
+            /**
+             * Format: double
+             * @description How much may be spent, in dollars.
+             */
+            budget_usd?: number | null;
+            /** @description Where people want it. */
+            want: components["schemas"]["TaskWant"];
+            /** @description Where it is. */
+            phase: components["schemas"]["TaskPhase"];
+            /** @description Its conversation. */
+            session_id: components["schemas"]["SessionId"];
+            sandbox_id?: components["schemas"]["SandboxId"] | null;
+            head?: components["schemas"]["CommitId"] | null;
+            /**
+             * Format: int32
+             * @description How many commits its branch has that the base has not.
+             */
+            ahead: number;
+            /**
+             * Format: int32
+             * @description How many commits the base has that its branch has not.
+             */
+            behind: number;
+            pull?: components["schemas"]["TaskPull"] | null;
+            /** @description With whom it will conflict. */
+            conflicts: components["schemas"]["Conflict"][];
+            needs?: components["schemas"]["Needs"] | null;
+            /**
+             * Format: double
+             * @description What it has spent, in dollars.
+             */
+            cost_usd: number;
+            /** @description What goes on, in a few words. */
+            doing?: string | null;
+            fork_of?: components["schemas"]["TaskId"] | null;
+            /**
+             * Format: double
+             * @description What the judge gave it.
+             */
+            score?: number | null;
+            /** @description Who wrote the card. */
+            created_by: components["schemas"]["KeyId"];
+            /**
+             * Format: date-time
+             * @description When the card was written.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it last changed.
+             */
+            updated_at: string;
+            /**
+             * Format: date-time
+             * @description When it was last started.
+             */
+            started_at?: string | null;
+            /**
+             * Format: date-time
+             * @description When it was merged or closed.
+             */
+            ended_at?: string | null;
+            /**
+             * Format: int32
+             * @description How often the present step has failed so far.
+             */
+            attempts: number;
+            /**
+             * Format: date-time
+             * @description When it is tried again.
+             */
+            next_attempt_at?: string | null;
+            /**
+             * Format: int64
+             * @description Counts its changes.
+             */
+            revision: number;
+        };
+        /**
+         * @description Where people want a task.
+         * @enum {string}
+         */
+        TaskWant: "rest" | "review" | "merged" | "closed";
         /** @description Names a template: what a sandbox starts from. */
         TemplateName: string;
         /**
@@ -4191,6 +7175,56 @@ export interface components {
              */
             revision: number;
         };
+        /** @description A page of a timeline, oldest first. */
+        Timeline: {
+            /** @description The moments. */
+            items: components["schemas"]["Moment"][];
+            /** @description Where the next page begins; nothing at the end. */
+            next?: string | null;
+        };
+        /** @description Tokens that a request took, each counted once. */
+        Tokens: {
+            /**
+             * Format: int64
+             * @description Read by the model, and found in no cache.
+             */
+            input: number;
+            /**
+             * Format: int64
+             * @description Written by the model.
+             */
+            output: number;
+            /**
+             * Format: int64
+             * @description Read from the cache.
+             */
+            cache_read: number;
+            /**
+             * Format: int64
+             * @description Put into the cache, for however long.
+             */
+            cache_write: number;
+        };
+        /** @description A tool that an agent used. */
+        ToolUse: {
+            /** @description What the agent calls this use of it. */
+            id: string;
+            /** @description The tool's name. */
+            name: string;
+            /** @description In a few words. */
+            title: string;
+            /** @description What it was given. */
+            input?: Record<string, never>;
+            /** @description What it gave; nothing while it runs. */
+            output?: string | null;
+            /** @description Whether it worked; nothing while it runs. */
+            ok?: boolean | null;
+        };
+        /**
+         * @description How far another task must be.
+         * @enum {string}
+         */
+        Until: "started" | "in_review" | "merged";
         /** @description What a sandbox uses now. What cannot be measured on its host is absent. */
         Usage: {
             /**
@@ -4234,6 +7268,54 @@ export interface components {
              */
             out_of_memory?: number | null;
         };
+        /**
+         * @description What usage is added up by.
+         * @enum {string}
+         */
+        UsageBy: "day" | "task" | "session" | "agent" | "model" | "provider";
+        /** @description Requests to models, added up. */
+        UsageSum: {
+            /** @description What they have in common: a day as `2026-11-16`, a task's number, a name. Absent for those that have none. */
+            name?: string | null;
+            /**
+             * Format: int64
+             * @description How many there were.
+             */
+            requests: number;
+            /** @description What they took. */
+            tokens: components["schemas"]["Tokens"];
+            /** @description What they cost, as far as prices are known. */
+            cost_usd: components["schemas"]["Dollars"];
+            /**
+             * Format: int64
+             * @description How many of them have no known price: they are not in `cost_usd`.
+             */
+            unpriced: number;
+            /**
+             * Format: int64
+             * @description For how many of them the tokens were guessed.
+             */
+            estimated: number;
+        };
+        /** @description Usage, added up by one thing, and all of it together. */
+        UsageView: {
+            /** @description What it is added up by. */
+            by: components["schemas"]["UsageBy"];
+            /** @description The sums; days newest first, everything else by what it cost. */
+            items: components["schemas"]["UsageSum"][];
+            /** @description Everything that was asked for, in one. */
+            total: components["schemas"]["UsageSum"];
+        };
+        /**
+         * @description What a review comes to.
+         * @enum {string}
+         */
+        Verdict: "approved" | "changes_requested" | "commented" | "dismissed";
+        /**
+         * @description Who says something at a desk.
+         * @enum {string}
+         */
+        Voice: "user" | "agent" | "house";
         /**
          * @description Where people want it to be.
          * @enum {string}

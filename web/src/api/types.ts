@@ -1,6 +1,4 @@
 /** The published language as this page speaks it. Everything here comes from `openapi.json`; nothing is written twice. */
-import type { Pull } from '../pull/types'
-import type { Agent, Moment, Session, Task } from '../task/types'
 import type { components } from './schema'
 
 type Schemas = components['schemas']
@@ -28,18 +26,7 @@ export type StatsView = Schemas['StatsView']
 export type ExecView = Schemas['ExecView']
 export type FileEntry = Schemas['FileEntry']
 
-/** What the stream tells of work: a task as it now is, a word of its conversation, a pull that moved. */
-type WorkEntry = { cursor: number; at: string } & (
-  | { kind: 'task'; task: Task }
-  | { kind: 'moment'; task_id?: number | null; session_id?: string | null; moment: Moment }
-  | { kind: 'session'; session: Session }
-  | { kind: 'agent'; agent: Agent }
-  | { kind: 'pull'; pull: Pull }
-  | { kind: 'base'; base: unknown }
-  | { kind: 'budget'; budget: unknown }
-)
-
-export type Entry = Schemas['Entry'] | WorkEntry
+export type Entry = Schemas['Entry']
 
 /** The living sandboxes, and the point in the journal they were true at. */
 export interface SandboxList {

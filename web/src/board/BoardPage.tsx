@@ -94,10 +94,12 @@ export function BoardPage() {
   return (
     <>
       <title>Board · Carrel</title>
-      <header className="flex flex-wrap items-center gap-x-5 gap-y-2.5 px-4 pt-4 pb-3 md:px-6 md:pt-5">
-        <div className="mr-auto flex items-baseline gap-3">
+      <header className="flex shrink-0 items-center gap-x-4 gap-y-2.5 px-4 max-lg:flex-wrap pt-4 pb-3 md:px-6 md:pt-5">
+        <div className="mr-auto flex min-w-0 items-baseline gap-3">
           <h1 className="text-title">Board</h1>
-          <p className="text-small text-soft max-sm:sr-only">{all ? inWords(all) : 'Looking around…'}</p>
+          <p className="truncate text-small text-soft max-sm:sr-only">
+            {all ? inWords(all) : 'Looking around…'}
+          </p>
         </div>
         <Filters ref={field} tasks={all ?? []} filter={filter} onChange={change} />
         <Button

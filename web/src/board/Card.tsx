@@ -1,7 +1,7 @@
 /** One task as a card. The whole card leads to its page; what stands on it is what is true of it now. */
 import { useDraggable } from '@dnd-kit/core'
 import { Link } from '@tanstack/react-router'
-import { Ellipsis, GitCompareArrows, GitPullRequest, Hand, Link2 } from 'lucide-react'
+import { GitCompareArrows, GitPullRequest, Hand, Link2 } from 'lucide-react'
 import { memo, useEffect, useRef, useState } from 'react'
 import { AgentMark } from '../agent/AgentMark'
 import { useSandboxOf } from '../task/desk'
@@ -74,15 +74,12 @@ export const Card = memo(function Card({
           onChange={() => onChoose(task.id)}
           className="m-1 size-4 accent-(--lamp) max-md:hidden"
         />
-        <CardMenu task={task} isOpen={isMenuOpen} onOpen={setMenuOpen}>
-          <button
-            type="button"
-            aria-label={`What can be done with task-${task.id}`}
-            className="grid size-6.5 place-items-center rounded-md text-faint hover:bg-well hover:text-ink"
-          >
-            <Ellipsis aria-hidden className="size-4" />
-          </button>
-        </CardMenu>
+        <CardMenu
+          task={task}
+          isOpen={isMenuOpen}
+          onOpen={setMenuOpen}
+          onClosed={() => link.current?.focus({ preventScroll: true })}
+        />
       </div>
     </article>
   )
@@ -163,7 +160,7 @@ function Doing({ task }: { task: Task }) {
           task.phase === 'failed' ? 'bg-oxblood-wash text-oxblood' : 'bg-brass-wash text-brass',
         )}
       >
-        {task.needs?.detail ?? task.note ?? `It ${needsInWords(task)}.`}
+        {task.needs?.detail ?? `It ${needsInWords(task)}.`}
       </p>
     )
   }

@@ -1,7 +1,7 @@
 /** What can be done with a card, for hands that do not drag. */
 import { useNavigate } from '@tanstack/react-router'
+import { Ellipsis } from 'lucide-react'
 import { DropdownMenu } from 'radix-ui'
-import type { ReactNode } from 'react'
 import type { Task } from '../task/types'
 import { possible, VERB_WORDS } from '../task/verbs'
 import { menuItem, menuLook } from '../ui/menu'
@@ -11,19 +11,39 @@ interface CardMenuProps {
   task: Task
   isOpen: boolean
   onOpen(isOpen: boolean): void
-  children: ReactNode
+  /** Where the focus goes when the menu closes. */
+  onClosed(): void
 }
 
-export function CardMenu({ task, isOpen, onOpen, children }: CardMenuProps) {
+const button = 'grid size-6.5 place-items-center rounded-md text-faint hover:bg-well hover:text-ink'
+
+/** A plain button until it is wanted: a menu per card is the dearest part of five hundred cards. */
+export function CardMenu({ task, isOpen, onOpen, onClosed }: CardMenuProps) {
+  const label = `What can be done with task-${task.id}`
+  if (!isOpen) {
+    return (
+      <button
+        type="button"
+        aria-label={label}
+        aria-haspopup="menu"
+        className={button}
+        onClick={() => onOpen(true)}
+      >
+        <Ellipsis aria-hidden className="size-4" />
+      </button>
+    )
+  }
   return (
-    <DropdownMenu.Root open={isOpen} onOpenChange={onOpen}>
-      <DropdownMenu.Trigger asChild>{children}</DropdownMenu.Trigger>
-      {isOpen && <Items task={task} />}
+    <DropdownMenu.Root open onOpenChange={onOpen}>
+      <DropdownMenu.Trigger aria-label={label} className={button}>
+        <Ellipsis aria-hidden className="size-4" />
+      </DropdownMenu.Trigger>
+      <Items task={task} onClosed={onClosed} />
     </DropdownMenu.Root>
   )
 }
 
-function Items({ task }: { task: Task }) {
+function Items({ task, onClosed }: { task: Task; onClosed(): void }) {
   const navigate = useNavigate()
   const { attempt } = useMoves()
   const open = (tab?: 'diff' | 'terminal') =>
@@ -34,6 +54,10 @@ function Items({ task }: { task: Task }) {
         align="end"
         sideOffset={4}
         className={menuLook}
+        onCloseAutoFocus={(event) => {
+          event.preventDefault()
+          onClosed()
+        }}
         onPointerDown={(e) => e.stopPropagation()}
       >
         <DropdownMenu.Label className="px-2.5 py-1 font-mono text-tiny text-faint">

@@ -83,7 +83,7 @@ export function Columns({
       <ColumnTabs columns={columns} scroller={scroller} />
       <div
         ref={scroller}
-        className="grid min-h-0 flex-1 auto-cols-[minmax(14.5rem,1fr)] grid-flow-col gap-2.5 overflow-x-auto px-4 pb-4 max-md:h-[calc(100dvh-13.5rem)] max-md:snap-x max-md:snap-mandatory max-md:auto-cols-[86vw] max-md:flex-none max-md:scroll-px-4 md:px-6"
+        className="grid min-h-0 flex-1 auto-cols-[minmax(13.25rem,1fr)] grid-flow-col gap-2.5 overflow-x-auto px-4 pb-4 max-md:snap-x max-md:snap-mandatory max-md:auto-cols-[86vw] max-md:scroll-px-4 md:px-6"
       >
         {COLUMNS.map((column) => (
           <ColumnView

@@ -17,7 +17,7 @@ interface FiltersProps {
 export function Filters({ tasks, filter, onChange, ref }: FiltersProps) {
   const { repos, agents, labels } = choices(tasks)
   return (
-    <search className="flex min-w-0 items-center gap-2 max-lg:order-last max-lg:w-full max-lg:overflow-x-auto max-lg:p-0.5 max-lg:[scrollbar-width:none]">
+    <search className="flex shrink-0 items-center gap-2 max-lg:order-last max-lg:min-w-0 max-lg:shrink max-lg:w-full max-lg:overflow-x-auto max-lg:p-0.5 max-lg:[scrollbar-width:none]">
       <Choice
         label="Repository"
         all="All repos"
@@ -77,7 +77,7 @@ function Choice({ label, all, values, value, onChange }: ChoiceProps) {
       aria-label={label}
       value={value ?? ''}
       onChange={(event) => onChange(event.target.value || undefined)}
-      className={cx('w-auto max-w-34 shrink-0 max-md:order-last', value && 'border-lamp bg-lamp-wash')}
+      className={cx('w-32! shrink-0 max-md:order-last', value && 'border-lamp bg-lamp-wash')}
     >
       <option value="">{all}</option>
       {(value && !values.includes(value) ? [value, ...values] : values).map((it) => (

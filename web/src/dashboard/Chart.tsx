@@ -4,6 +4,9 @@ import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import { useIsDark } from '../ui/theme'
 
+/** A line of a few seconds tells nothing; it is drawn as the end of some minutes. */
+const SHORTEST_S = 120
+
 export interface Series {
   label: string
   /** A token of the page's colours. */
@@ -34,6 +37,7 @@ export default function Chart({
     const style = getComputedStyle(document.documentElement)
     const colour = (token: string) => resolve(element, style.getPropertyValue(token))
     const axis = {
+      font: '12px "Source Sans 3", sans-serif',
       stroke: colour('--ink-faint'),
       grid: { stroke: colour('--line'), width: 1 },
       ticks: { show: false },
@@ -44,7 +48,10 @@ export default function Chart({
         height,
         legend: { show: series.length > 1, live: false },
         cursor: { drag: { x: false, y: false } },
-        scales: { y: { range: (_, low, high) => [Math.min(0, low ?? 0), Math.max(1, (high ?? 1) * 1.1)] } },
+        scales: {
+          x: { range: (_, low, high) => [Math.min(low, high - SHORTEST_S), high] },
+          y: { range: (_, low, high) => [Math.min(0, low ?? 0), Math.max(1, (high ?? 1) * 1.1)] },
+        },
         axes: [axis, { ...axis, size: 44 }],
         series: [
           {},
@@ -72,7 +79,14 @@ export default function Chart({
     plot.current?.setData(shape(times, series))
   }, [times, series])
 
-  return <div ref={home} role="img" aria-label={label} className="w-full text-tiny" />
+  return (
+    <div
+      ref={home}
+      role="img"
+      aria-label={label}
+      className="w-full text-tiny [&_.u-legend]:text-small [&_.u-legend_th]:font-normal!"
+    />
+  )
 }
 
 function shape(times: readonly number[], series: readonly Series[]): uPlot.AlignedData {

@@ -37,7 +37,7 @@ export default function DashboardPage() {
       <title>Dashboard · Carrel</title>
       <PageHead
         title="Dashboard"
-        lead="As it is now. For longer memories there is Prometheus, and a dashboard for Grafana."
+        lead="As it is now. For longer memories there is Prometheus, at /metrics."
       />
       {error && !samples && (
         <div className="mb-5">

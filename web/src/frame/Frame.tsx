@@ -46,10 +46,10 @@ export function Frame() {
           id="page"
           tabIndex={-1}
           className={cx(
-            'w-full min-w-0 outline-none max-md:pb-16',
+            'w-full min-w-0 outline-none',
             isWide
-              ? 'flex flex-col md:h-dvh md:overflow-hidden'
-              : 'mx-auto max-w-6xl px-4 py-5 sm:px-6 md:px-8 md:py-8',
+              ? 'flex flex-col overflow-hidden max-md:h-[calc(100dvh-6.6rem-env(safe-area-inset-bottom))] md:h-dvh'
+              : 'mx-auto max-w-6xl px-4 py-5 max-md:pb-20 sm:px-6 md:px-8 md:py-8',
           )}
         >
           <div className={cx(isWide && 'px-4 pt-4 empty:hidden md:px-6 [&:not(:has(*))]:hidden')}>

@@ -3,7 +3,7 @@ import { queryOptions, useQuery } from '@tanstack/react-query'
 import { callJson, callList } from '../api/call'
 import type { Task } from '../task/types'
 import { pullKey } from './fold'
-import type { Check, Pull, PullComment } from './types'
+import type { Check, NewPullComment, Pull, PullComment } from './types'
 
 const at = (repo: string, number: number) => `/api/v1/pulls/${encodeURIComponent(repo)}/${number}`
 
@@ -29,11 +29,8 @@ export const comments = (repo: string, number: number) =>
   })
 
 /** Posts what was said here where the pull lives too. */
-export const mirror = (
-  repo: string,
-  number: number,
-  body: { body: string; path?: string; line?: number; side?: 'old' | 'new' },
-) => callJson<PullComment>(`${at(repo, number)}/comments`, { method: 'POST', body })
+export const mirror = (repo: string, number: number, body: NewPullComment) =>
+  callJson<PullComment>(`${at(repo, number)}/comments`, { method: 'POST', body })
 
 /** The checks of a task's pull; none while it has no pull. */
 export function useChecks(task: Task): readonly Check[] {

@@ -99,7 +99,7 @@ export function RepoPage() {
           <Trouble title="It needs a look" detail={repo.note} />
         </div>
       )}
-      <div className="grid gap-5 lg:grid-cols-2">
+      <div className="grid grid-cols-1 gap-5 lg:grid-cols-2">
         <Box title="Where">
           <dl className="divide-y divide-line">
             <Fact name="Source">{repo.source ?? 'It lives here.'}</Fact>

@@ -50,7 +50,7 @@ export function ReposPage() {
         </Empty>
       )}
       {list.data && list.data.length > 0 && (
-        <ul aria-label="Repositories" className="grid gap-3 sm:grid-cols-2 xl:grid-cols-3">
+        <ul aria-label="Repositories" className="grid grid-cols-1 gap-3 sm:grid-cols-2 xl:grid-cols-3">
           {list.data.map((repo) => (
             <RepoCard key={repo.name} repo={repo} />
           ))}

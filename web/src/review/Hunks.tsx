@@ -27,7 +27,7 @@ interface Place {
 
 type Note = { comment: Comment; state: CommentState } | { place: Place }
 
-const THEME = { light: 'pierre-light', dark: 'pierre-dark' } as const
+const THEME = { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' } as const
 
 export default function Hunks({ file, isSplit, head, comments, isAsking, onAsked, onComments }: HunksProps) {
   const isDark = useIsDark()

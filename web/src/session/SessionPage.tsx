@@ -99,7 +99,7 @@ function Talk({ session }: { session: Session }) {
           </Button>
         )}
       </header>
-      <div className="grid min-h-0 flex-1 border-t border-line max-md:h-[calc(100dvh-11rem)] max-md:flex-none md:grid-cols-2">
+      <div className="grid min-h-0 flex-1 border-t border-line md:grid-cols-2">
         <section aria-label="Conversation" className="flex min-h-0 min-w-0 flex-col border-line md:border-r">
           {talk.isError && !talk.data ? (
             <div className="flex-1 p-4">

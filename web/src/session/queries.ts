@@ -19,30 +19,11 @@ export const session = (id: string) =>
     queryFn: () => callJson<Session>(`/api/v1/sessions/${encodeURIComponent(id)}`),
   })
 
-interface Message {
-  seq?: number
-  id?: string
-  at?: string
-  created_at?: string
-  kind?: Moment['kind']
-  role?: Moment['role']
-  text?: string | null
-  tool?: Moment['tool']
-}
-
 export const conversation = (id: string) =>
   queryOptions({
     queryKey: ['session-timeline', id] as const,
     queryFn: async ({ client }): Promise<Moment[]> => {
-      const told = await callList<Message>(`/api/v1/sessions/${encodeURIComponent(id)}/messages`, 5000)
-      const moments = told.map(
-        (it, at): Moment => ({
-          ...it,
-          seq: it.seq ?? at,
-          at: it.at ?? it.created_at ?? '',
-          kind: it.kind ?? 'message',
-        }),
-      )
-      return mergeMoments(moments, client.getQueryData<Moment[]>(['session-timeline', id]) ?? [])
+      const told = await callList<Moment>(`/api/v1/sessions/${encodeURIComponent(id)}/messages`, 5000)
+      return mergeMoments(told, client.getQueryData<Moment[]>(['session-timeline', id]) ?? [])
     },
   })

@@ -24,7 +24,7 @@ export function SettingsPage() {
     <SettingsFrame>
       <title>Settings · Carrel</title>
       <PageHead title="Settings" lead="These are kept in this browser alone." />
-      <div className="grid gap-5 lg:grid-cols-2">
+      <div className="grid grid-cols-1 gap-5 lg:grid-cols-2">
         <section className="rounded-2xl border border-line bg-card px-5 py-4 shadow-card">
           <h2 className="mb-3 text-lead">Look</h2>
           <ThemeSwitch />

@@ -221,7 +221,7 @@ function Checkpoint({
   return (
     <div className="flex flex-wrap items-center gap-x-3 gap-y-1 border-y border-dashed border-line py-1.5 text-small text-soft">
       <GitCommitHorizontal aria-hidden className="size-4 shrink-0 text-lamp" />
-      <span className="min-w-0 flex-1 truncate">
+      <span className="min-w-0 flex-1 truncate max-md:basis-[85%]">
         {moment.text || 'Saved'}
         {files.length > 0 && <span className="text-faint"> · {count(files.length, 'file')}</span>}
       </span>

@@ -76,7 +76,7 @@ export function Details({ task, sandbox }: { task: Task; sandbox: SandboxView | 
                   >
                     task-{it.task_id}
                   </Link>{' '}
-                  {UNTIL_WORDS[it.until]}
+                  {UNTIL_WORDS[it.until ?? 'merged']}
                 </li>
               ))}
             </ul>

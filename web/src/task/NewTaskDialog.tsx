@@ -33,7 +33,11 @@ export function NewTaskDialog({ draft, onClose }: { draft: Partial<NewTask>; onC
     >
       {isReady && (
         <NewTaskForm
-          first={begin(draft, shelf.data?.map((it) => it.name) ?? [], staff.data?.map((it) => it.name) ?? [])}
+          first={begin(
+            draft,
+            shelf.data?.map((it) => it.name) ?? [],
+            staff.data?.filter((it) => it.found).map((it) => it.name) ?? [],
+          )}
           onDone={onClose}
         />
       )}
@@ -55,7 +59,7 @@ function begin(draft: Partial<NewTask>, repoNames: string[], agentNames: string[
     ...BLANK,
     text: draft.prompt ?? draft.title ?? '',
     repo: pick([draft.repo, last.repo], repoNames),
-    agent: pick([draft.agent, last.agent], agentNames),
+    agent: pick([draft.agent ?? undefined, last.agent], agentNames),
     after: draft.depends_on ?? [],
   }
 }
@@ -203,12 +207,15 @@ function NewTaskForm({ first, onDone }: { first: Draft; onDone(): void }) {
             {(wiring) => (
               <Select {...wiring} value={draft.agent} onChange={(event) => set('agent', event.target.value)}>
                 <option value="">As the server has it</option>
-                {staff.map((agent) => (
-                  <option key={agent.name} value={agent.name}>
-                    {agent.name}
-                    {agent.model ? ` · ${agent.model}` : ''}
-                  </option>
-                ))}
+                {staff
+                  .toSorted((a, b) => Number(b.found) - Number(a.found))
+                  .map((agent) => (
+                    <option key={agent.name} value={agent.name}>
+                      {agent.name}
+                      {agent.model ? ` · ${agent.model}` : ''}
+                      {agent.found ? '' : ' (not installed)'}
+                    </option>
+                  ))}
               </Select>
             )}
           </Field>
@@ -234,7 +241,7 @@ function NewTaskForm({ first, onDone }: { first: Draft; onDone(): void }) {
                 <Select
                   {...wiring}
                   value={draft.isolation}
-                  onChange={(event) => set('isolation', event.target.value)}
+                  onChange={(event) => set('isolation', event.target.value as Draft['isolation'])}
                 >
                   <option value="">As the repository has it</option>
                   {levels.map((level) => (

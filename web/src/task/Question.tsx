@@ -19,9 +19,9 @@ export function Question({ task }: { task: Task }) {
         <p className={`font-medium ${isBad ? 'text-oxblood' : 'text-brass'}`}>
           task-{task.id} {needsInWords(task)}
         </p>
-        {(task.needs?.detail ?? task.note) && (
+        {task.needs?.detail && (
           <p className="mt-0.5 max-h-40 overflow-y-auto whitespace-pre-wrap wrap-anywhere">
-            {task.needs?.detail ?? task.note}
+            {task.needs.detail}
           </p>
         )}
       </div>

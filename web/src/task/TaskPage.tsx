@@ -16,7 +16,7 @@ import { task as taskQuery, timeline } from './queries'
 import { Tabs } from './Tabs'
 import { TopBar } from './TopBar'
 import { TABS, type Tab } from './tabs'
-import type { Task } from './types'
+import type { Moment, Task } from './types'
 import { useAct } from './verbs'
 
 const route = getRouteApi('/frame/tasks/$id')
@@ -111,7 +111,7 @@ function Work({ task }: { task: Task }) {
           </button>
         ))}
       </div>
-      <div className="grid min-h-0 flex-1 border-t border-line max-md:h-[calc(100dvh-14rem)] max-md:flex-none md:grid-cols-[minmax(20rem,5fr)_minmax(0,7fr)]">
+      <div className="grid min-h-0 flex-1 border-t border-line md:grid-cols-[minmax(20rem,5fr)_minmax(0,7fr)]">
         <section
           aria-label="Conversation"
           className={cx(
@@ -167,16 +167,10 @@ function Work({ task }: { task: Task }) {
 }
 
 /** A task that nobody began has no conversation yet; its wish is the first word of it. */
-function withPrompt(moments: Parameters<typeof Timeline>[0]['moments'], task: Task) {
+function withPrompt(moments: readonly Moment[], task: Task): readonly Moment[] {
   if (moments.some((it) => it.kind === 'message' && it.role === 'user')) return moments
   return [
-    {
-      seq: -1,
-      at: task.created_at,
-      kind: 'message' as const,
-      role: 'user' as const,
-      text: task.prompt || task.title,
-    },
+    { seq: 0, turn: 0, at: task.created_at, kind: 'message', role: 'user', text: task.prompt || task.title },
     ...moments,
   ]
 }

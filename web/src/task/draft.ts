@@ -6,7 +6,7 @@ export interface Draft {
   repo: string
   agent: string
   base: string
-  isolation: string
+  isolation: '' | NonNullable<NewTask['isolation']>
   network: '' | 'none' | 'allow' | 'open'
   allow: string
   budget: string

@@ -169,7 +169,7 @@ export function primary(task: Task): { verb: Verb | 'review' | 'answer'; word: s
           return { verb: 'answer', word: 'Answer' }
         case 'conflict':
           return { verb: 'rebase', word: 'Rebase again' }
-        case 'stopped':
+        case 'dependency':
           return { verb: 'start', word: 'Go on' }
         default:
           return { verb: 'retry', word: 'Try again' }

@@ -68,12 +68,13 @@ export function parseDuration(text: string): number | undefined {
   return Math.round(total)
 }
 
+// One for the page: making one costs more than everything else about a card.
+const whole = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+
 /** The whole truth, for a tooltip. */
 export function exact(at: string): string {
   const date = new Date(at)
-  return Number.isNaN(date.getTime())
-    ? at
-    : date.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+  return Number.isNaN(date.getTime()) ? at : whole.format(date)
 }
 
 function two(value: number): string {

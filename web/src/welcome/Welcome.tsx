@@ -4,7 +4,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { Check, FolderGit2, Link as LinkIcon, Sparkles } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { AgentMark } from '../agent/AgentMark'
-import { DIALECTS } from '../agent/AgentsPage'
+import { DIALECTS } from '../agent/dialects'
 import { agents } from '../agent/queries'
 import { callJson } from '../api/call'
 import { api, ask } from '../api/client'
@@ -179,7 +179,7 @@ function Step({
       className={cx(
         'rounded-2xl border bg-card px-5 py-4 transition-opacity duration-300',
         now === number ? 'border-line shadow-card' : 'border-line',
-        now < number && 'opacity-60',
+        now < number && 'text-soft',
       )}
     >
       <h2 className="flex items-center gap-3 text-lead">

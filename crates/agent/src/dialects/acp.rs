@@ -58,8 +58,38 @@ pub(crate) fn launch(settings: &AgentSettings, turn: &Turn) -> Result<Launch, Ag
 pub(crate) struct Updates {
     /// Whether we are past what the agent tells again of an earlier conversation.
     entered: bool,
-    /// Tools in use, with what they have answered so far.
-    tools: Vec<(String, String)>,
+    /// The message that comes in pieces now, in the agent's words.
+    message: String,
+    /// Tools in use.
+    tools: Vec<Tool>,
+}
+
+/// A tool in use: what is known of it so far.
+#[derive(Default)]
+struct Tool {
+    id: String,
+    name: String,
+    title: String,
+    input: Value,
+    output: String,
+    went_wrong: bool,
+    told: bool,
+}
+
+impl Tool {
+    fn learn(&mut self, call: &Value) {
+        if let Some(input) = call.get("rawInput").filter(|input| !is_blank(input)) {
+            self.input = input.clone();
+        }
+        for (known, new) in [(&mut self.title, text(call, "/title").to_owned()), (&mut self.output, output(call))] {
+            if !new.is_empty() {
+                *known = new;
+            }
+        }
+        let exits = ["/rawOutput/metadata/exit", "/rawOutput/exit_code", "/rawOutput/exitCode"];
+        self.went_wrong |=
+            exits.iter().any(|place| call.pointer(place).and_then(Value::as_i64).is_some_and(|code| code != 0));
+    }
 }
 
 impl Grammar for Updates {
@@ -126,42 +156,46 @@ impl Updates {
 
     fn update(&mut self, update: &Value, heard: &mut Heard) {
         match text(update, "/sessionUpdate") {
-            "agent_message_chunk" => heard.piece(Kind::Said, text(update, "/content/text")),
-            "agent_thought_chunk" => heard.piece(Kind::Thought, text(update, "/content/text")),
+            "agent_message_chunk" => self.piece(Kind::Said, update, heard),
+            "agent_thought_chunk" => self.piece(Kind::Thought, update, heard),
             "tool_call" | "tool_call_update" => self.tool(update, heard),
             "plan" => heard.noted(&plan(update)),
             _ => {}
         }
     }
 
+    fn piece(&mut self, kind: Kind, update: &Value, heard: &mut Heard) {
+        let message = text(update, "/messageId");
+        if message != self.message {
+            heard.close();
+            message.clone_into(&mut self.message);
+        }
+        heard.piece(kind, text(update, "/content/text"));
+    }
+
+    /// Agents tell of a tool when they begin to think of it, and what it is given comes later: it is told when it starts.
     fn tool(&mut self, call: &Value, heard: &mut Heard) {
         let id = text(call, "/toolCallId");
         if id.is_empty() {
             return;
         }
+        let at = self.tools.iter().position(|tool| tool.id == id).unwrap_or_else(|| {
+            self.tools.push(Tool { id: id.to_owned(), name: text(call, "/title").to_owned(), ..Tool::default() });
+            self.tools.len() - 1
+        });
+        let tool = &mut self.tools[at];
+        tool.learn(call);
         let status = text(call, "/status");
-        let known = self.tools.iter().position(|(tool, _)| tool == id);
-        let at = match known {
-            Some(at) => at,
-            // Some agents tell of a tool before they know what it is given; then what it is given comes with its start.
-            None if status == "pending" && is_blank(&call["rawInput"]) && text(call, "/title").is_empty() => return,
-            None => {
-                let input = call.get("rawInput").cloned().unwrap_or_default();
-                let (said, kind) = (text(call, "/title"), text(call, "/kind"));
-                let name = if kind.is_empty() || kind == "other" { said } else { kind };
-                let line = Some(title(&input)).filter(|line| !line.is_empty()).unwrap_or_else(|| said.to_owned());
-                heard.tool_began(id, name, &line, input);
-                self.tools.push((id.to_owned(), String::new()));
-                self.tools.len() - 1
-            }
-        };
-        let output = output(call);
-        if !output.is_empty() {
-            self.tools[at].1 = output;
+        let over = matches!(status, "completed" | "failed");
+        if !tool.told && (over || status == "in_progress") {
+            tool.told = true;
+            let line = title(&tool.input);
+            let line = if line.is_empty() { &tool.title } else { &line };
+            heard.tool_began(id, &tool.name, line, tool.input.clone());
         }
-        if matches!(status, "completed" | "failed") {
-            let (_, output) = self.tools.swap_remove(at);
-            heard.tool_ended(id, status == "completed", &output);
+        if over {
+            let tool = self.tools.swap_remove(at);
+            heard.tool_ended(id, status == "completed" && !tool.went_wrong, &tool.output);
         }
     }
 

@@ -80,7 +80,7 @@ impl Items {
     fn began(&mut self, item: &Value, heard: &mut Heard) {
         let id = text(item, "/id");
         let used = match text(item, "/type") {
-            "command_execution" => Some(("shell", text(item, "/command").to_owned(), Value::Null)),
+            "command_execution" => Some(("shell", bare(text(item, "/command")).to_owned(), Value::Null)),
             "mcp_tool_call" => {
                 let title = format!("{}.{}", text(item, "/server"), text(item, "/tool"));
                 Some((text(item, "/tool"), title, item.get("arguments").cloned().unwrap_or_default()))
@@ -161,5 +161,31 @@ fn plan(item: &Value) -> String {
         format!("Plan: {done} of {all} done.")
     } else {
         format!("Plan: {done} of {all} done; next: {next}")
+    }
+}
+
+/// A command without the shell that it was handed to.
+fn bare(command: &str) -> &str {
+    let Some((_, line)) = command.split_once("bash -lc ") else { return command };
+    for quote in ['\'', '"'] {
+        if let Some(inner) = line.strip_prefix(quote).and_then(|line| line.strip_suffix(quote))
+            && !inner.contains([quote, '\\'])
+        {
+            return inner;
+        }
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_shown_without_the_shell_around_it() {
+        assert_eq!(bare("/bin/bash -lc 'sh check.sh'"), "sh check.sh");
+        assert_eq!(bare(r#"/bin/bash -lc "printf 'a'""#), "printf 'a'");
+        assert_eq!(bare(r#"/bin/bash -lc "a \"b\"""#), r#""a \"b\"""#);
+        assert_eq!(bare("ls"), "ls");
     }
 }

@@ -13,7 +13,11 @@ uses=0
 
 main() {
     wish=$(short 100 "${first_line:-A small change}")
-    cd "$(git rev-parse --show-toplevel)"
+    if ! top=$(git rev-parse --show-toplevel 2>/dev/null); then
+        say "I am the demo agent: a script, not a model. There is no repository on this desk, so I can only answer: $wish"
+        exit 0
+    fi
+    cd "$top"
     branch=$(git symbolic-ref --quiet --short HEAD || git rev-parse --short HEAD)
     say "I am the demo agent: a script, not a model. I was asked: $wish"
     look_around

@@ -60,7 +60,16 @@ pub(crate) fn setup(settings: &AgentSettings, turn: &Turn) -> (Vec<(&'static str
         ("OPENCODE_DISABLE_DEFAULT_PLUGINS", one()),
         ("OPENCODE_DISABLE_SHARE", one()),
     ];
-    (env, vec![File::text(rules, turn.rules.text())])
+    // It installs a package for plugins into its folder before it begins. Without a network it tries for minutes; a
+    // folder that looks complete is left alone.
+    let folder = format!("{}/.config/opencode", turn.place.home);
+    let complete = json!({"lockfileVersion": 3, "packages": {"": {"dependencies": {"@opencode-ai/plugin": "*"}}}});
+    let files = vec![
+        File::text(rules, turn.rules.text()),
+        File::text(format!("{folder}/package-lock.json"), complete.to_string()),
+        File::text(format!("{folder}/node_modules/.left-empty"), String::new()),
+    ];
+    (env, files)
 }
 
 /// The model with its provider in front, as opencode spells it.

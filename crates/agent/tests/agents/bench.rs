@@ -2,17 +2,20 @@
 
 use std::{
     fs,
-    io::Write as _,
+    io::{Read as _, Write as _},
+    os::unix::{fs::PermissionsExt as _, process::ExitStatusExt as _},
     path::PathBuf,
-    process::{Command, Stdio},
+    process::{Child, Command, ExitStatus, Stdio},
 };
 
-use carrel_agent::{AgentSettings, DeskRules, Dialect, Ending, Launch, Moment, Place, Turn};
+use carrel_agent::{AgentSettings, DeskRules, Dialect, Ending, Launch, Moment, Place, Reader, Turn};
 use tempfile::TempDir;
 
 /// A desk in a temporary directory.
 pub(crate) struct Desk {
     folder: TempDir,
+    /// Where the model answers.
+    pub(crate) gateway: String,
 }
 
 /// What a turn printed.
@@ -25,7 +28,7 @@ pub(crate) struct Printed {
 impl Desk {
     /// A repository with a few files, on the branch of a task.
     pub(crate) fn new() -> Desk {
-        let desk = Desk { folder: tempfile::tempdir().unwrap() };
+        let desk = Desk { folder: tempfile::tempdir().unwrap(), gateway: Place::default().gateway };
         fs::create_dir(desk.home()).unwrap();
         fs::create_dir(desk.workspace()).unwrap();
         fs::write(desk.workspace().join("README.md"), "# Hello\n\nA program that greets.").unwrap();
@@ -81,15 +84,57 @@ impl Desk {
 
     /// Runs a launch to its end, as the house does: files first, then the process with its input, which is closed.
     pub(crate) fn run(&self, launch: &Launch) -> Printed {
+        let child = self.start(launch);
+        let output = child.wait_with_output().unwrap();
+        Printed { stdout: output.stdout, stderr: output.stderr, exit: code(output.status) }
+    }
+
+    /// Runs a launch until enough was heard, sends a signal, and waits for its end.
+    pub(crate) fn run_until(
+        &self,
+        launch: &Launch,
+        signal: i32,
+        enough: impl Fn(&[Moment]) -> bool,
+        mut reader: Reader,
+    ) -> Printed {
+        let mut child = self.start(launch);
+        let mut out = child.stdout.take().unwrap();
+        let mut err = child.stderr.take().unwrap();
+        let stderr = std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            err.read_to_end(&mut bytes).unwrap();
+            bytes
+        });
+        let (mut stdout, mut moments, mut sent) = (Vec::new(), Vec::new(), false);
+        let mut buffer = [0; 4096];
+        loop {
+            let size = out.read(&mut buffer).unwrap();
+            if size == 0 {
+                break;
+            }
+            stdout.extend_from_slice(&buffer[..size]);
+            moments.extend(reader.stdout(&buffer[..size]));
+            if !sent && enough(&moments) {
+                sent = true;
+                let sending = Command::new("kill").arg(format!("-{signal}")).arg(child.id().to_string()).status();
+                assert!(sending.unwrap().success());
+            }
+        }
+        assert!(sent, "it ended before it was asked to: {moments:#?}");
+        Printed { stdout, stderr: stderr.join().unwrap(), exit: code(child.wait().unwrap()) }
+    }
+
+    fn start(&self, launch: &Launch) -> Child {
         for file in &launch.files {
             fs::create_dir_all(PathBuf::from(&file.path).parent().unwrap()).unwrap();
             fs::write(&file.path, &file.bytes).unwrap();
+            fs::set_permissions(&file.path, fs::Permissions::from_mode(file.mode)).unwrap();
         }
         let mut child = Command::new(&launch.argv[0])
             .args(&launch.argv[1..])
             .current_dir(self.workspace())
             .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap())
+            .env("PATH", path())
             .env("HOME", self.home())
             .envs(&launch.env)
             .stdin(Stdio::piped())
@@ -100,10 +145,8 @@ impl Desk {
         let input = launch.stdin.clone().unwrap_or_default();
         let mut stdin = child.stdin.take().unwrap();
         // A program may end without reading what it was given.
-        let writer = std::thread::spawn(move || stdin.write_all(&input).ok());
-        let output = child.wait_with_output().unwrap();
-        writer.join().unwrap();
-        Printed { stdout: output.stdout, stderr: output.stderr, exit: output.status.code() }
+        std::thread::spawn(move || stdin.write_all(&input).ok());
+        child
     }
 
     /// A whole turn: launch, run, read.
@@ -116,9 +159,20 @@ impl Desk {
         Place {
             workspace: self.workspace().to_str().unwrap().to_owned(),
             home: self.home().to_str().unwrap().to_owned(),
-            ..Place::default()
+            gateway: self.gateway.clone(),
         }
     }
+}
+
+/// The exit code as a shell has it.
+fn code(status: ExitStatus) -> Option<i32> {
+    status.code().or(status.signal().map(|signal| 128 + signal))
+}
+
+/// Programs of agents first, where the runner has put them; then what everybody has.
+fn path() -> String {
+    let usual = std::env::var("PATH").unwrap();
+    std::env::var("CARREL_AGENT_PROGRAMS").map(|programs| format!("{programs}:{usual}")).unwrap_or(usual)
 }
 
 /// Reads a turn, and holds the reader to its word: however the bytes are cut, the moments are the same.

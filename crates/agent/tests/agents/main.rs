@@ -3,4 +3,6 @@
 
 mod bench;
 mod demo;
+mod programs;
 mod shell;
+mod transcripts;

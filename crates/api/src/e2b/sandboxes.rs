@@ -265,7 +265,7 @@ async fn show(
 
 async fn kill(State(doors): State<Doors>, Caller(grant): Caller, Named(id): Named) -> Result<StatusCode, Refusal> {
     alive(&doors, &grant, &id).await?;
-    doors.control.sandboxes().destroy(&grant, &id).await.map_err(|error| Refusal::of_sandbox(&id, error))?;
+    doors.control.sandboxes().remove(&grant, &id).await.map_err(|error| Refusal::of_sandbox(&id, error))?;
     Ok(StatusCode::NO_CONTENT)
 }
 

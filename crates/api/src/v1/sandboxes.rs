@@ -252,7 +252,7 @@ async fn destroy(
     Name(id): Name<SandboxId>,
     Query(wait): Query<Wait>,
 ) -> Result<Response, Problem> {
-    let view = doors.control.sandboxes().destroy(&grant, &id).await?;
+    let view = doors.control.sandboxes().remove(&grant, &id).await?;
     let (_, waited) = wait.on(&doors, &grant, view).await?;
     Ok((StatusCode::NO_CONTENT, waited.headers()).into_response())
 }

@@ -16,12 +16,14 @@ fn message(house: &House, key: &str, session: Option<&str>, message: Value) -> R
 /// The last message of an answer.
 async fn read(response: Response) -> Value {
     let text = response.text().await.unwrap();
-    let data = text.lines().filter_map(|line| line.strip_prefix("data:")).map(str::trim).filter(|data| !data.is_empty());
-    serde_json::from_str(data.last().unwrap_or(&text)).unwrap_or_else(|_| panic!("{text}"))
+    let mut data =
+        text.lines().filter_map(|line| line.strip_prefix("data:")).map(str::trim).filter(|data| !data.is_empty());
+    serde_json::from_str(data.next_back().unwrap_or(&text)).unwrap_or_else(|_| panic!("{text}"))
 }
 
 async fn begin(house: &House, key: &str) -> String {
-    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}});
+    let params =
+        json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}});
     let first = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params});
     let response = message(house, key, None, first).send().await.unwrap();
     assert_eq!(response.status(), StatusCode::OK);
@@ -39,9 +41,7 @@ async fn a_conversation_belongs_to_the_key_that_began_it() {
     let (house, _bare) = House::bare(&database).await;
     let (_, member) = house.mint(json!({"name": "member", "role": "member"})).await;
     let session = begin(&house, &house.key).await;
-    let call = |name: &str, arguments: Value| {
-        json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": name, "arguments": arguments}})
-    };
+    let call = |name: &str, arguments: Value| json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": name, "arguments": arguments}});
     let sandbox = house.ready_sandbox().await;
     let run = call("sandbox_exec", json!({"sandbox_id": sandbox.id, "command": "echo hello"}));
     let ran = read(message(&house, &house.key, Some(&session), run.clone()).send().await.unwrap()).await;

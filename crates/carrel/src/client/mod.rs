@@ -62,6 +62,11 @@ impl Client {
         self.common.quiet
     }
 
+    /// A place at this server, or anywhere else, as a person can open it.
+    pub(crate) fn place(&self, url: &str) -> String {
+        if url.starts_with('/') { format!("{}{url}", self.url) } else { url.to_owned() }
+    }
+
     pub(crate) fn url(&self) -> &str {
         &self.url
     }

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use carrel_model::{
-    AgentId, ProviderName, RepoName, TaskId, TemplateName,
+    AgentId, Branch, ProviderName, RepoName, TaskId, TemplateName,
     number::Cpus,
     public::{
-        Happening, NewLimits, NewNetwork, NewPause, NewSandbox, NewTimeout, SandboxDetail, SandboxPage, SandboxView,
+        Happening, NewCheckout, NewLimits, NewNetwork, NewPause, NewSandbox, NewTimeout, SandboxDetail, SandboxPage,
+        SandboxView,
     },
     sandbox::{Depth, DiskMb, EnvName, EnvValue, HostRule, Isolation, Lifetime, MemoryMb, Metadata, NetworkMode, Pids},
 };
@@ -128,6 +129,9 @@ pub(crate) struct Create {
     /// The repository that it works on
     #[arg(long, value_name = "NAME")]
     repo: Option<RepoName>,
+    /// Check the repository out at /workspace, at its default branch or at BRANCH
+    #[arg(long, value_name = "BRANCH", num_args = 0..=1, require_equals = true, requires = "repo")]
+    checkout: Option<Option<Branch>>,
     /// A variable of its environment
     #[arg(long = "env", value_name = "NAME=VALUE")]
     env: Vec<String>,
@@ -346,7 +350,7 @@ impl Create {
             agent_id: self.agent.clone(),
             task_id: self.task,
             repo: self.repo.clone(),
-            checkout: None,
+            checkout: self.checkout.clone().map(|base| NewCheckout { base, branch: None }),
             env: (!env.is_empty()).then_some(env),
             metadata: (!metadata.is_empty()).then(|| Metadata::try_from(metadata).map_err(usage)).transpose()?,
             timeout_s: self.timeout,

@@ -227,7 +227,7 @@ impl Verb {
             Verb::Merge(act) => act.run(client, "merge", TaskPhase::Merged).await,
             Verb::Close(act) => act.run(client, "close", TaskPhase::Closed).await,
             Verb::Logs { id, follow: false } => logs(client, id).await.map(drop),
-            Verb::Logs { id, follow: true } => follow(client, id).await.map(drop),
+            Verb::Logs { id, follow: true } => follow(client, id, &mut 0).await.map(drop),
             Verb::Diff { id, from, to } => {
                 let query: Vec<_> = [("from", from), ("to", to)].into_iter().filter(|(_, seq)| seq.is_some()).collect();
                 let request = client.request(Method::GET, &format!("/tasks/{id}/diff"))?.query(&query);
@@ -446,7 +446,7 @@ async fn show_one(client: &Client, id: TaskId) -> Result<(), Failure> {
         "pull",
         task.pull
             .as_ref()
-            .map(|pull| format!("{} {} {}", pull.number, pull.phase.word(), pull.url))
+            .map(|pull| format!("{} {} {}", pull.number, pull.phase.word(), client.place(&pull.url)))
             .unwrap_or_default(),
     );
     for conflict in &task.conflicts {
@@ -461,28 +461,20 @@ async fn show_one(client: &Client, id: TaskId) -> Result<(), Failure> {
 /// Prints the timeline so far, and says where it ends.
 async fn logs(client: &Client, id: TaskId) -> Result<i64, Failure> {
     let mut last = 0;
-    loop {
-        let page: Timeline = client.get(&format!("/tasks/{id}/timeline?limit=1000&after={last}")).await?;
-        for moment in &page.items {
-            last = moment.seq;
-            print(client, moment);
-        }
-        if page.next.is_none() {
-            return Ok(last);
-        }
-    }
+    logs_after(client, id, &mut last).await?;
+    Ok(last)
 }
 
 /// Prints the timeline, and what comes after it, until the task rests. Gives the task as it then is.
-pub(crate) async fn follow(client: &Client, id: TaskId) -> Result<TaskView, Failure> {
+pub(crate) async fn follow(client: &Client, id: TaskId, seen: &mut i64) -> Result<TaskView, Failure> {
     let page: TaskPage = client.get("/tasks?limit=1").await?;
     let mut after = page.as_of.0;
-    let mut seen = logs(client, id).await?;
+    logs_after(client, id, seen).await?;
     let mut failures = 0;
     loop {
         let task: TaskView = client.get(&format!("/tasks/{id}")).await?;
         if rests(&task) {
-            logs_after(client, id, &mut seen).await?;
+            logs_after(client, id, seen).await?;
             return Ok(task);
         }
         let query = [("task_id", id.to_string()), ("after", after.to_string())];
@@ -502,12 +494,12 @@ pub(crate) async fn follow(client: &Client, id: TaskId) -> Result<TaskView, Fail
             after = event.id.parse().unwrap_or(after);
             let Ok(entry) = serde_json::from_str::<carrel_model::public::Entry>(&event.data) else { continue };
             match entry.happening {
-                Happening::Moment { moment, .. } if moment.seq > seen => {
-                    seen = moment.seq;
+                Happening::Moment { moment, .. } if moment.seq > *seen => {
+                    *seen = moment.seq;
                     print(client, &moment);
                 }
                 Happening::Task { task } if rests(&task) => {
-                    logs_after(client, id, &mut seen).await?;
+                    logs_after(client, id, seen).await?;
                     return Ok(*task);
                 }
                 _ => {}
@@ -517,16 +509,21 @@ pub(crate) async fn follow(client: &Client, id: TaskId) -> Result<TaskView, Fail
 }
 
 async fn logs_after(client: &Client, id: TaskId, seen: &mut i64) -> Result<(), Failure> {
-    let page: Timeline = client.get(&format!("/tasks/{id}/timeline?limit=1000&after={seen}")).await?;
-    for moment in &page.items {
-        *seen = moment.seq;
-        print(client, moment);
+    loop {
+        let page: Timeline = client.get(&format!("/tasks/{id}/timeline?limit=1000&after={seen}")).await?;
+        for moment in &page.items {
+            *seen = moment.seq;
+            print(client, moment);
+        }
+        if page.next.is_none() {
+            return Ok(());
+        }
     }
-    Ok(())
 }
 
 fn rests(task: &TaskView) -> bool {
-    task.phase.is_over() || (task.phase.rests() && task.want != carrel_model::task::TaskWant::Merged)
+    use carrel_model::task::TaskWant;
+    task.phase.is_over() || (task.phase.rests() && !matches!(task.want, TaskWant::Merged | TaskWant::Closed))
 }
 
 /// One moment, as people read it.

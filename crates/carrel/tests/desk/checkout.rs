@@ -42,7 +42,7 @@ async fn a_checkout_is_ready_and_behaves_like_an_ordinary_clone() {
         git status --porcelain; git rev-parse HEAD~1; cd -; git worktree remove ../home/user/second";
     assert!(yard.sh(&desk, worktree).await.starts_with(&newer));
     yard.sh(&desk, "git gc -q --prune=now; git fsck --connectivity-only --no-dangling; git status --porcelain").await;
-    git(Some(&yard.mirror("hello")), &["repack", "-adq"]).await;
+    git(Some(&yard.mirror("hello")), &["repack", "-dq", "--geometric=2", "--write-midx"]).await;
     assert_eq!(yard.sh(&desk, "git log --oneline | wc -l; git fsck --full --no-dangling 2>&1").await, "4");
     yard.close().await;
 }

@@ -5,4 +5,7 @@ mod checkout;
 mod hatch;
 mod mcp;
 mod models;
+mod server;
+mod tasks;
+mod work;
 mod yard;

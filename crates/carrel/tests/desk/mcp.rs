@@ -22,9 +22,9 @@ async fn a_sandbox_sees_its_own_desk_by_the_protocol_and_nobody_elses() {
              -H 'mcp-method: {method}' {name} -H 'authorization: Bearer none' -d '{message}'"
         );
         let said = yard.sh(&sandbox, &script).await;
-        let data =
+        let mut data =
             said.lines().filter_map(|line| line.strip_prefix("data:")).map(str::trim).filter(|data| !data.is_empty());
-        let data = data.last().unwrap_or(&said).to_owned();
+        let data = data.next_back().unwrap_or(&said).to_owned();
         serde_json::from_str::<Value>(&data).unwrap_or_else(|_| panic!("{said}"))
     };
     let listed = ask("tools/list", "", json!({})).await;

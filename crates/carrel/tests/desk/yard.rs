@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 /// A house, and what runs in its sandboxes.
 pub(crate) struct Yard {
     pub(crate) house: House,
+    /// Goes with the house, unless somebody else looks after it.
+    _database: Option<TestDatabase>,
 }
 
 /// What a command left.
@@ -30,14 +32,19 @@ impl Yard {
     }
 
     pub(crate) async fn with(engine: EngineSetup) -> Yard {
-        let setup = Setup { engine: Some(engine), ..Setup::default() };
-        Yard { house: House::build(&TestDatabase::sqlite(), setup).await }
+        Yard::built(Setup { engine: Some(engine), ..Setup::default() }).await
+    }
+
+    /// A house that is set up in its own way.
+    pub(crate) async fn built(setup: Setup) -> Yard {
+        let database = TestDatabase::sqlite();
+        Yard { house: House::build(&database, setup).await, _database: Some(database) }
     }
 
     /// A house that asks models elsewhere.
     pub(crate) async fn asking(database: &TestDatabase, models: carrel_control::Models) -> Yard {
         let setup = Setup { engine: Some(engine()), models, ..Setup::default() };
-        Yard { house: House::build(database, setup).await }
+        Yard { house: House::build(database, setup).await, _database: None }
     }
 
     pub(crate) async fn close(self) {

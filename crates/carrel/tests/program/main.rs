@@ -7,6 +7,7 @@ mod databases;
 mod drain;
 mod e2b;
 mod engine;
+mod pulls;
 mod secrets;
 
 use std::path::Path;

@@ -37,6 +37,10 @@ impl AgentsDesk<'_> {
     pub async fn add(&self, grant: &Grant, new: NewAgent) -> Result<(AgentView, bool), Error> {
         self.house.admit(grant, Action::AgentAdd, Subject::Agent(&new.name)).await?;
         let dialect = dialect_of(&new.dialect)?;
+        if matches!(dialect, Dialect::Custom | Dialect::Terminal) {
+            let why = format!("`{dialect}` cannot be used for tasks yet; `shell` runs any command");
+            return Err(Error::field("dialect", why));
+        }
         if let Some(command) = &new.command {
             check_command(command).map_err(|error| Error::field("command", error.to_string()))?;
         }

@@ -11,6 +11,8 @@ use carrel_model::{
     repo::{Repo, RepoPhase, RepoRules},
 };
 
+use carrel_sandbox::ProviderError;
+
 use crate::{Error, Paging, house::House, library};
 
 /// Adds, shows, changes and removes repositories.
@@ -144,6 +146,17 @@ impl ReposDesk<'_> {
     /// Removes one, with its mirror.
     pub async fn remove(&self, grant: &Grant, name: &RepoName) -> Result<(), Error> {
         self.house.admit(grant, Action::RepoRemove, Subject::Repo(name)).await?;
+        let live: Vec<_> = self.house.store.tasks().live(name).await?.iter().map(|task| task.id.to_string()).collect();
+        if !live.is_empty() {
+            let why = format!("tasks are under way in `{name}`: {}; close them first", live.join(", "));
+            return Err(Error::Conflict { why });
+        }
+        let alone = self.house.library.standing.try_write();
+        let _alone = alone.map_err(|_| Error::Unavailable {
+            why: "sandboxes with checkouts are being made just now; try again in a moment".into(),
+            source: None,
+        })?;
+        self.refuse_if_borrowed(name).await?;
         let (by, owned) = (grant.clone(), name.clone());
         let removed = self.house.store.change(move |tx| {
             Box::pin(async move {
@@ -157,6 +170,27 @@ impl ReposDesk<'_> {
         });
         removed.await?;
         self.house.library.mirrors()?.remove(name)?;
+        Ok(())
+    }
+
+    /// Whoever stands on a mirror would lose every object of it.
+    async fn refuse_if_borrowed(&self, name: &RepoName) -> Result<(), Error> {
+        let Ok(mirrors) = self.house.library.mirrors() else { return Ok(()) };
+        let folder = mirrors.folder_of(name);
+        for post in self.house.providers.values() {
+            if let Some(furnishing) = post.provider.furnishing() {
+                let away = |error: ProviderError| Error::Unavailable { why: error.to_string(), source: None };
+                furnishing.let_go(&folder).await.map_err(away)?;
+            }
+        }
+        let borrowed = library::borrowed(self.house).await?.unwrap_or_default();
+        if borrowed.iter().any(|place| place.starts_with(&folder)) {
+            let why = format!(
+                "sandboxes or snapshots have checkouts of repo `{name}` and read their history from its mirror; remove \
+                 them first"
+            );
+            return Err(Error::Conflict { why });
+        }
         Ok(())
     }
 

@@ -257,6 +257,21 @@ impl SandboxesDesk<'_> {
         .await
     }
 
+    /// The same for somebody outside: what a task did at its desk is saved first.
+    pub async fn remove(&self, grant: &Grant, id: &SandboxId) -> Result<Arc<SandboxView>, Error> {
+        let view = self.look(id).await?;
+        let subject = Subject::Sandbox { id: Some(id), agent: view.agent_id.as_ref() };
+        self.house.admit(grant, Action::SandboxDestroy, subject).await?;
+        if view.task_id.is_some() && view.phase == Phase::Ready {
+            match crate::work::save_work(self.house, id).await {
+                // Nothing is there to be saved, or it is no desk with a checkout.
+                Ok(_) | Err(Error::Conflict { .. } | Error::NotFound { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.destroy(grant, id).await
+    }
+
     /// Asks for a sandbox to end. Asking again changes nothing.
     pub async fn destroy(&self, grant: &Grant, id: &SandboxId) -> Result<Arc<SandboxView>, Error> {
         let name = grant.name.clone();

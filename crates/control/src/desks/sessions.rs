@@ -76,6 +76,7 @@ impl SessionsDesk<'_> {
         };
         let mut session = new_session(grant, new_session_id(), agent, title, self.house.store.now());
         (session.repo, session.idle, session.meta) = (new.repo, new.idle_s.or(self.house.settings.work.idle), meta);
+        session.network = network;
         // Its desk has a name before it exists, so that it is found whatever dies.
         session.sandbox_id = Some(new_sandbox_id());
         let (by, wanted) = (grant.clone(), session.clone());
@@ -93,7 +94,7 @@ impl SessionsDesk<'_> {
         });
         match written.await? {
             Ok(session) => {
-                desk::of_session(self.house, &session, &found, network).await?;
+                desk::of_session(self.house, &session, &found).await?;
                 Ok((SessionView::from(&session), false))
             }
             Err(earlier) => {
@@ -108,12 +109,12 @@ impl SessionsDesk<'_> {
         let session = self.look(grant, id, Action::SessionRead).await?;
         let mut view = SessionView::from(&session);
         // Its desk may have fallen asleep by itself.
-        if view.phase == SessionPhase::Open
+        if view.phase != SessionPhase::Closed
             && let Some(sandbox) = &session.sandbox_id
             && let Ok(desk) = (SandboxesDesk { house: self.house }).look(sandbox).await
-            && desk.phase == Phase::Paused
         {
-            view.phase = SessionPhase::Idle;
+            let asleep = desk.phase == Phase::Paused || desk.want == carrel_model::sandbox::Want::Paused;
+            view.phase = if asleep { SessionPhase::Idle } else { SessionPhase::Open };
         }
         Ok(view)
     }

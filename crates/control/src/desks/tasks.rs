@@ -496,6 +496,7 @@ pub(super) fn new_session(
         phase: SessionPhase::Open,
         sandbox_id: None,
         idle: None,
+        network: Network::default(),
         meta: Default::default(),
         conversation: None,
         turn: None,
@@ -568,11 +569,12 @@ fn apply(task: &mut Task, verb: Verb, now: carrel_model::Timestamp) -> Result<()
                 task.want = TaskWant::Rest;
                 task.go_to(TaskPhase::Backlog);
             }
+            TaskPhase::Publishing => return Err(wrong("its work is being published; that takes a moment")),
             phase if phase.is_busy() => task.want = TaskWant::Rest,
             _ => return Err(wrong("nobody works on it")),
         },
         Verb::Rebase => match task.phase {
-            TaskPhase::InReview | TaskPhase::NeedsYou => {
+            TaskPhase::InReview | TaskPhase::NeedsYou if task.pull.is_some() => {
                 task.told.remove("rebase");
                 task.told.insert("rebase_wanted".into(), "yes".into());
                 task.want = TaskWant::Review;
@@ -605,7 +607,7 @@ pub(crate) fn take_up(task: &mut Task, now: carrel_model::Timestamp) {
 }
 
 fn is_wanted(view: &TaskView) -> bool {
-    view.phase == TaskPhase::InReview && view.want == TaskWant::Merged
+    view.want == TaskWant::Closed || (view.phase == TaskPhase::InReview && view.want == TaskWant::Merged)
 }
 
 async fn check_dependencies(tx: &mut Tx, own: Option<TaskId>, edges: &[Dependency]) -> Result<(), Error> {

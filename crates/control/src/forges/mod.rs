@@ -22,7 +22,7 @@ use carrel_forge::{
     hooks::{Dialect, Replays},
 };
 use carrel_git::merge::{Forecaster, Ladder, Mergiraf};
-use carrel_model::{RepoName, repo::Repo};
+use carrel_model::{CommitId, RepoName, public::PullView, repo::Repo};
 use secrecy::SecretString;
 
 use crate::{Error, StoreLedger, credentials::ForgeKeys, house::House};
@@ -31,6 +31,9 @@ use crate::{Error, StoreLedger, credentials::ForgeKeys, house::House};
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Who acts where nobody is named.
 pub(crate) const LOGIN: &str = "carrel";
+
+/// A head, and the base that it was tried with.
+type Tried = (CommitId, Option<CommitId>);
 
 /// What the house keeps for its forges, merges and forecasts.
 pub(crate) struct Forges {
@@ -44,6 +47,8 @@ pub(crate) struct Forges {
     turns: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
     /// Letters that came before.
     pub(crate) replays: Mutex<Replays>,
+    /// The pulls that were to be merged by themselves, each with the head and the base that it was last tried with.
+    tried: Mutex<HashMap<(RepoName, u64), Tried>>,
 }
 
 /// A forge that is somewhere else.
@@ -61,7 +66,15 @@ impl Forges {
             forecasters: Mutex::default(),
             turns: Mutex::default(),
             replays: Mutex::new(Replays::default()),
+            tried: Mutex::default(),
         }
+    }
+
+    /// Whether a pull was not yet tried with this head on this base. From now on it was.
+    pub(crate) fn is_worth_a_try(&self, pull: &PullView, base: Option<CommitId>) -> bool {
+        let mut tried = self.tried.lock().unwrap_or_else(PoisonError::into_inner);
+        let (which, with) = ((pull.repo.clone(), pull.number), (pull.head_commit.clone(), base));
+        tried.insert(which, with.clone()) != Some(with)
     }
 
     /// What is known of the branches of a repository.

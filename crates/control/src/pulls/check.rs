@@ -2,19 +2,19 @@
 
 use std::{sync::Arc, time::Duration};
 
-use carrel_git::{Identity, Mirror, merge::Regenerate};
+use carrel_git::{Identity, Mirror, WORKSPACE, merge::Regenerate};
 use carrel_model::{
-    Authority, CommitId, Grant, SandboxId,
+    Action, Authority, Branch, CommitId, Grant, SandboxId,
     exec::ExecStatus,
     public::{NewExec, NewSandbox},
     repo::Repo,
-    sandbox::{Lifetime, Phase},
+    sandbox::{Author, Checkout, Isolation, Lifetime, Phase},
 };
 use carrel_store::Stream;
 use futures::StreamExt;
 
 use super::lane::Hold;
-use crate::{Error, ExecsDesk, FilesDesk, SandboxesDesk, Waited, house::House};
+use crate::{Error, ExecsDesk, FilesDesk, SandboxesDesk, Waited, house::House, secret::new_sandbox_id};
 
 /// How long a check may take.
 const CHECK_LASTS: u64 = 3600;
@@ -38,10 +38,11 @@ pub(crate) async fn check(
     repo: &Repo,
     mirror: &Mirror,
     commit: &CommitId,
+    base: &Branch,
     command: &str,
     hold: &Hold,
 ) -> Result<Checked, Error> {
-    let trial = Trial::open(house, repo, mirror, commit, Some(hold)).await?;
+    let trial = Trial::open(house, repo, mirror, commit, base, Some(hold)).await?;
     let checked = trial.run(command, &trial.folder).await;
     trial.close(Some(hold)).await;
     checked
@@ -53,12 +54,13 @@ pub(crate) async fn make_anew(
     repo: &Repo,
     mirror: &Mirror,
     commit: CommitId,
+    base: &Branch,
     files: &[Regenerate],
 ) -> Result<CommitId, Error> {
     if files.is_empty() {
         return Ok(commit);
     }
-    let trial = Trial::open(house, repo, mirror, &commit, None).await?;
+    let trial = Trial::open(house, repo, mirror, &commit, base, None).await?;
     let made = trial.make(files).await;
     trial.close(None).await;
     Ok(mirror.with_files(&commit, made?, &Identity::house(), None).await?)
@@ -78,6 +80,7 @@ impl Trial {
         repo: &Repo,
         mirror: &Mirror,
         commit: &CommitId,
+        base: &Branch,
         hold: Option<&Hold>,
     ) -> Result<Trial, Error> {
         let grant = house_grant();
@@ -87,9 +90,28 @@ impl Trial {
             timeout_s: Lifetime::new(CHECK_LASTS + 600),
             ..NewSandbox::default()
         };
-        let id = SandboxesDesk { house }.create(&grant, new, None).await?.sandbox.id.clone();
-        let mut trial = Trial { house: Arc::clone(house), grant, id, folder: String::new() };
-        match trial.lay_out(mirror, commit, hold).await {
+        let post = house.post(&house.settings.defaults.provider)?;
+        let isolation = post.usual_isolation().unwrap_or(Isolation::None);
+        let manners = new.manners();
+        let mut spec =
+            new.into_spec(&house.settings.defaults, isolation).map_err(|fields| Error::Invalid { fields })?;
+        let mut folder = String::new();
+        if post.provider.furnishing().is_some() {
+            let author = Author::new("carrel", "carrel@localhost").expect("a good name");
+            let (branch, commit) = (base.clone(), commit.clone());
+            spec.checkout = Some(Checkout { base: branch.clone(), branch, commit, author });
+            folder = WORKSPACE.to_owned();
+        }
+        let id = new_sandbox_id();
+        // Before it is there: whoever comes after a crash finds it, wherever we died.
+        if let Some(hold) = hold {
+            hold.note_sandbox(Some(&id)).await?;
+        }
+        let desk = SandboxesDesk { house };
+        let created = desk.create_as(&grant, Action::SandboxCreate, id.clone(), spec, manners, None);
+        Box::pin(created).await?;
+        let mut trial = Trial { house: Arc::clone(house), grant, id, folder };
+        match trial.lay_out(mirror, commit).await {
             Ok(()) => Ok(trial),
             Err(error) => {
                 trial.close(hold).await;
@@ -98,10 +120,7 @@ impl Trial {
         }
     }
 
-    async fn lay_out(&mut self, mirror: &Mirror, commit: &CommitId, hold: Option<&Hold>) -> Result<(), Error> {
-        if let Some(hold) = hold {
-            hold.note_sandbox(Some(&self.id)).await?;
-        }
+    async fn lay_out(&mut self, mirror: &Mirror, commit: &CommitId) -> Result<(), Error> {
         let desk = SandboxesDesk { house: &self.house };
         match desk.wait(&self.grant, &self.id, Phase::Ready, READY_WITHIN).await? {
             Waited::Reached(_) => {}
@@ -111,6 +130,10 @@ impl Trial {
                 return Err(Error::Unavailable { why, source: None });
             }
         }
+        if !self.folder.is_empty() {
+            return Ok(());
+        }
+        // Its provider lays nothing under a sandbox, and the commit is on no branch that it could clone: it gets the files.
         let at = self.run("pwd", "").await?;
         self.folder = format!("{}/checkout", at.log.trim());
         let tar = mirror.archive(commit).await?;

@@ -213,7 +213,10 @@ impl Merging {
     /// One try. Nothing when the base moved meanwhile.
     async fn attempt(&self, hold: &Hold, pull: &PullView) -> Result<Option<Merged>, MergeRefused> {
         bring_up_to_date(&self.house, &self.repo.name).await?;
-        let base = self.mirror.head_of(&pull.base).await?;
+        let Some(base) = self.mirror.find(&pull.base.full()).await? else {
+            let why = format!("its base `{}` is gone; give it another one", pull.base);
+            return Err(MergeRefused::Upstream { why });
+        };
         let head = pull.head_commit.clone();
         if !self.mirror.has(&head).await? {
             let why = format!("the commit {} of the pull is not here; publish its branch first", head.short());
@@ -247,7 +250,7 @@ impl Merging {
             // A forge outside knows no ladder: what it settles goes into the branch first.
             return self.settle_in_branch(pull).await.map(|()| None);
         }
-        let commit = check::make_anew(&self.house, &self.repo, &self.mirror, commit, &regenerate).await?;
+        let commit = check::make_anew(&self.house, &self.repo, &self.mirror, commit, &pull.base, &regenerate).await?;
         self.check(hold, pull, &commit).await?;
         let merged = if self.place == Place::Embedded {
             let held = Held { lane: hold.lane().clone(), base, head: head.clone(), commit };
@@ -293,7 +296,7 @@ impl Merging {
     async fn check(&self, hold: &Hold, pull: &PullView, commit: &CommitId) -> Result<(), MergeRefused> {
         let Some(command) = &self.repo.rules.check_command else { return Ok(()) };
         self.report(pull, forge::CheckState::Pending, "The merged result is being checked.").await;
-        let checked = check::check(&self.house, &self.repo, &self.mirror, commit, command, hold).await;
+        let checked = check::check(&self.house, &self.repo, &self.mirror, commit, &pull.base, command, hold).await;
         let (state, sentence) = match &checked {
             Ok(Checked { passed: true, .. }) => (forge::CheckState::Passed, "The merged result is good."),
             Ok(Checked { passed: false, .. }) => (forge::CheckState::Failed, "The merged result is not good."),
@@ -357,7 +360,10 @@ impl Merging {
 /// The message of the one commit that is made.
 fn message_of(pull: &PullView, style: MergeStyle) -> String {
     let (title, body) = match style {
-        MergeStyle::Squash => (format!("{} (#{})", pull.title, pull.number), pull.body.as_str()),
+        MergeStyle::Squash => (
+            format!("{} (#{})", carrel_git::message::make_conventional(&pull.title).trim(), pull.number),
+            pull.body.as_str(),
+        ),
         MergeStyle::Merge | MergeStyle::Rebase => {
             (format!("Merge pull request #{} from {}", pull.number, pull.head), pull.title.as_str())
         }

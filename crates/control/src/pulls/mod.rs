@@ -25,7 +25,7 @@ pub(crate) use self::{
     letters::take_letter,
     look::{look_at_pull, look_at_pulls_of},
     merge::merge_pull,
-    view::{checks_of, comment_of, review_of},
+    view::{LANE_CHECK, checks_of, comment_of, review_of},
     walk::{look_at_repo, take_up_former_lanes, walk},
 };
 pub(crate) use self::{

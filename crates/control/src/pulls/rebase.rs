@@ -63,7 +63,7 @@ pub(crate) async fn rebase_branch(
         Integrated::Already => (target, Vec::new()),
         Integrated::Conflicted { paths, at, records } => return Ok(Rebased::Conflicts { paths, at, records }),
         Integrated::Ready { commit, regenerate, records } => {
-            let commit = check::make_anew(house, &repo, &mirror, commit, &regenerate).await?;
+            let commit = check::make_anew(house, &repo, &mirror, commit, base, &regenerate).await?;
             (commit, records)
         }
     };

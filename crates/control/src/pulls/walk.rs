@@ -9,7 +9,7 @@ use carrel_model::{
 };
 use carrel_store::PullFilter;
 
-use super::{MergeRefused, MergeWish, check, letters, look_at_pull, merge_pull, tell_of_bases};
+use super::{MergeWish, check, letters, look_at_pull, merge_pull, tell_of_bases};
 use crate::{
     Error,
     forges::{Place, forge_of},
@@ -41,7 +41,7 @@ async fn pass_by(house: &Arc<House>, repo: &Repo) -> Result<(), Error> {
     tell_of_bases(house, repo).await?;
     look_at_repo(house, repo).await?;
     for pull in open_pulls(house, repo).await? {
-        merge_by_itself(house, &pull).await;
+        merge_by_itself(house, pull).await?;
     }
     Ok(())
 }
@@ -69,7 +69,9 @@ async fn read_on(house: &Arc<House>, repo: &Repo) -> Result<(), Error> {
     let forge = forge_of(house, repo).await?;
     let written = house.store.seen_pulls().reading(&repo.name).await?;
     let reading = written.and_then(|text| serde_json::from_str(&text).ok());
-    let reading: Reading = reading.unwrap_or_else(|| Reading::from(repo.created_at));
+    // Forges count whole seconds, and by their own clock.
+    let begin = repo.created_at - jiff::SignedDuration::from_mins(1);
+    let reading: Reading = reading.unwrap_or_else(|| Reading::from(begin));
     let news = poll(&*forge, &reading).await?;
     for notice in news.notices {
         letters::follow(house, &repo.name, notice).await?;
@@ -84,12 +86,16 @@ async fn read_on(house: &Arc<House>, repo: &Repo) -> Result<(), Error> {
     change.await
 }
 
-/// A pull here that is to be merged by itself is merged as soon as nothing stands in the way. Forges outside do it
-/// themselves.
-async fn merge_by_itself(house: &Arc<House>, pull: &PullView) {
+/// A pull here that is to be merged by itself is merged as soon as nothing stands in the way; what was refused is tried again
+/// when its head or its base has moved. Forges outside do it themselves.
+async fn merge_by_itself(house: &Arc<House>, pull: PullView) -> Result<(), Error> {
     let (Some(style), PullPhase::Mergeable, "embedded") = (pull.auto_merge, pull.phase, pull.forge.as_str()) else {
-        return;
+        return Ok(());
     };
+    let base = house.library.mirror(&pull.repo).await?.find(&pull.base.full()).await?;
+    if !house.forges.is_worth_a_try(&pull, base) {
+        return Ok(());
+    }
     let wish = MergeWish {
         repo: pull.repo.clone(),
         number: pull.number,
@@ -97,13 +103,13 @@ async fn merge_by_itself(house: &Arc<House>, pull: &PullView) {
         expected_head: Some(pull.head_commit.clone()),
         by: check::house_grant(),
     };
-    match merge_pull(house, wish).await {
-        Ok(_) => {}
-        Err(MergeRefused::Failed(error)) => {
-            tracing::warn!(error = &error as &dyn std::error::Error, repo = %pull.repo, number = pull.number, "a pull was not merged by itself");
+    // A check may take its time; the walk goes on.
+    let house = Arc::clone(house);
+    let tasks = house.tasks().clone();
+    tasks.spawn(async move {
+        if let Err(refused) = merge_pull(&house, wish).await {
+            tracing::info!(repo = %pull.repo, number = pull.number, "a pull was not merged by itself: {refused}");
         }
-        Err(refused) => {
-            tracing::info!(repo = %pull.repo, number = pull.number, "a pull was not merged by itself: {refused}")
-        }
-    }
+    });
+    Ok(())
 }

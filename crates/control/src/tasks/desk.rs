@@ -105,12 +105,8 @@ async fn start_of(mirror: &Mirror, task: &Task) -> Result<CommitId, Error> {
 }
 
 /// Asks for the desk of a session under the name that its row has, unless it is there.
-pub(crate) async fn of_session(
-    house: &Arc<House>,
-    session: &Session,
-    agent: &Agent,
-    network: Network,
-) -> Result<(), Error> {
+pub(crate) async fn of_session(house: &Arc<House>, session: &Session, agent: &Agent) -> Result<(), Error> {
+    let network = session.network.clone();
     let Some(id) = &session.sandbox_id else { return Ok(()) };
     let checkout = match &session.repo {
         Some(name) => Some(checkout_of_session(house, session, agent, name).await?),
@@ -142,13 +138,12 @@ async fn checkout_of_session(
 pub(crate) async fn ensure_session(house: &Arc<House>, id: &SessionId) -> Result<SandboxId, Error> {
     let session = house.store.sessions().find(id).await?.ok_or_else(|| no_session(id))?;
     let agent = agents::find(house, &session.agent).await?;
-    let network = Network::default();
     let lost = match &session.sandbox_id {
         None => "it had none".to_owned(),
         Some(sandbox) => match look(house, sandbox).await? {
             Found::There | Found::Asleep => return Ok(sandbox.clone()),
             Found::Missing => {
-                of_session(house, &session, &agent, network).await?;
+                of_session(house, &session, &agent).await?;
                 return Ok(sandbox.clone());
             }
             Found::Lost(why) => why,
@@ -169,7 +164,7 @@ pub(crate) async fn ensure_session(house: &Arc<House>, id: &SessionId) -> Result
         })
     });
     let session = moved.await?;
-    of_session(house, &session, &agent, network).await?;
+    of_session(house, &session, &agent).await?;
     Ok(sandbox)
 }
 
@@ -242,6 +237,6 @@ async fn create(house: &Arc<House>, grant: &Grant, id: &SandboxId, wish: Wish<'_
 
 /// Agents sign with their own name, at an address that is nobody's.
 fn author(agent: &Agent) -> Result<Author, Error> {
-    let email = format!("{}@agents.carrel.invalid", agent.name);
+    let email = format!("{}@carrel.localhost", agent.name);
     Author::new(agent.name.as_str(), &email).map_err(|error| Error::field("agent", error.to_string()))
 }

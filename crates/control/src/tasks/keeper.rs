@@ -1,7 +1,7 @@
 //! The walk of the keeper of tasks: hears the journal, gives out room, claims what is due and tends it.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -24,9 +24,15 @@ const CLAIM: u32 = 64;
 #[derive(Default)]
 pub(crate) struct TaskKeeper {
     hands: Mutex<HashMap<TaskId, Arc<Notify>>>,
+    /// What will be looked at anew as soon as it is its turn.
+    looks: Mutex<HashSet<String>>,
 }
 
 impl TaskKeeper {
+    pub(super) fn looks(&self) -> std::sync::MutexGuard<'_, HashSet<String>> {
+        self.looks.lock().expect("nobody panics while holding the list")
+    }
+
     fn hands(&self) -> std::sync::MutexGuard<'_, HashMap<TaskId, Arc<Notify>>> {
         self.hands.lock().expect("nobody panics while holding the list")
     }
@@ -104,7 +110,9 @@ async fn take_what_is_due(house: &Arc<House>) -> Result<Instant, Error> {
     queue::give_room(house).await?;
     loop {
         let until = house.keeper.lease_end(house.store.now());
-        let claimed = house.store.tasks().claim(house.keeper.owner(), &house.settings.node, until, CLAIM).await?;
+        let in_hand: Vec<_> = house.task_keeper.hands().keys().copied().collect();
+        let (owner, node) = (house.keeper.owner(), &house.settings.node);
+        let claimed = house.store.tasks().claim(owner, node, until, &in_hand, CLAIM).await?;
         let full = claimed.len() == CLAIM as usize;
         for leased in claimed {
             tend(house, leased);
@@ -129,7 +137,7 @@ fn tend(house: &Arc<House>, leased: LeasedTask) {
         let (house, bell) = (&hand.house, &hand.bell);
         let stop = house.stop().clone();
         // What the house's end cuts off is taken up at the next start.
-        match stop.run_until_cancelled(steps::tend(house, leased, bell)).await {
+        match stop.run_until_cancelled(Box::pin(steps::tend(house, leased, bell))).await {
             Some(Err(Error::Internal(error))) if is_lost_lease(&*error) => {
                 tracing::info!(task = %id, "somebody else has taken this task over");
             }

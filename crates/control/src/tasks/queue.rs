@@ -2,7 +2,10 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use carrel_model::{AgentId, RepoName, task::TaskPhase};
+use carrel_model::{
+    AgentId, RepoName,
+    task::{NeedsReason, TaskPhase},
+};
 
 use crate::{Error, house::House};
 
@@ -33,20 +36,39 @@ pub(crate) async fn give_room(house: &Arc<House>) -> Result<usize, Error> {
             let phases = tx.phases_of(&others).await?;
             let mut begun = 0;
             for mut task in queued {
-                if all >= work.at_once {
-                    break;
-                }
                 let waits = task
                     .depends_on
                     .iter()
-                    .any(|edge| phases.get(&edge.task_id).is_none_or(|phase| !edge.until.is_reached(*phase)));
+                    .find(|edge| phases.get(&edge.task_id).is_none_or(|phase| !edge.until.is_reached(*phase)))
+                    .map(|edge| edge.task_id);
+                if let Some(other) = waits
+                    && phases.get(&other) == Some(&TaskPhase::Closed)
+                {
+                    let detail =
+                        format!("It waits for task {other}, which was closed. Change `depends_on`, or close it.");
+                    task.ask_for_help(NeedsReason::Dependency, detail);
+                    tx.put_task(&mut task).await?;
+                    continue;
+                }
                 let repo: &mut usize = by_repo.entry(RepoName::clone(&task.repo)).or_default();
                 let agent: &mut usize = by_agent.entry(AgentId::clone(&task.agent)).or_default();
                 let most = agents.get(&task.agent).copied().unwrap_or(work.at_once);
-                if waits || *repo >= work.per_repo || *agent >= most {
+                let why = match waits {
+                    Some(other) => Some(format!("waits for task {other}")),
+                    None if all >= work.at_once => Some("waits for room".to_owned()),
+                    None if *repo >= work.per_repo => Some(format!("waits for room in {}", task.repo)),
+                    None if *agent >= most => Some(format!("waits for room with {}", task.agent)),
+                    None => None,
+                };
+                if why.is_some() {
+                    if task.doing != why {
+                        task.doing = why;
+                        tx.put_task(&mut task).await?;
+                    }
                     continue;
                 }
                 (*repo, *agent, all, begun) = (*repo + 1, *agent + 1, all + 1, begun + 1);
+                task.doing = None;
                 task.go_to(TaskPhase::Preparing);
                 task.started_at.get_or_insert(tx.now());
                 tx.put_task(&mut task).await?;

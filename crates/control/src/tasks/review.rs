@@ -1,6 +1,9 @@
 //! What happens around a task's branch: pushes, bases that move, words and checks at its pull request.
 
-use std::sync::Arc;
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
 
 use carrel_model::{
     Branch, CommitId, RepoName, TaskId,
@@ -16,7 +19,7 @@ use crate::{
     Error,
     desks::tasks::{moment, take_up},
     house::House,
-    pulls::{ForeseenWith, Live, Moved, forecast},
+    pulls::{ForeseenWith, LANE_CHECK, Live, Moved, forecast},
 };
 
 /// How much of what is said elsewhere is passed on.
@@ -54,9 +57,16 @@ pub(super) fn heard(house: &Arc<House>, happening: &Happening) -> bool {
 
 /// Predicts conflicts in the background, one repository at a time in the order of what was heard.
 fn beside(house: &Arc<House>, repo: RepoName, moved: Moved) {
+    // Whoever waits already will see this too.
+    let wish = format!("{repo} {moved:?}");
+    if !house.task_keeper.looks().insert(wish.clone()) {
+        return;
+    }
     let house = Arc::clone(house);
     let tasks = house.tasks().clone();
     tasks.spawn(async move {
+        let _turn = house.forges.turn(&format!("forecast {repo}")).await;
+        house.task_keeper.looks().remove(&wish);
         if let Err(error) = predict(&house, &repo, &moved).await {
             tracing::warn!(%repo, error = &error as &dyn std::error::Error, "conflicts were not predicted");
         }
@@ -64,12 +74,19 @@ fn beside(house: &Arc<House>, repo: RepoName, moved: Moved) {
 }
 
 async fn predict(house: &Arc<House>, repo: &RepoName, moved: &Moved) -> Result<(), Error> {
-    let _turn = house.forges.turn(&format!("forecast {repo}")).await;
     let tasks = house.store.tasks().live(repo).await?;
     let live: Vec<Live> =
         tasks.iter().map(|task| Live { task: task.id, branch: task.branch.clone(), base: task.base.clone() }).collect();
     let foreseen = forecast(house, repo, &live, moved).await?;
     let mirror = house.library.mirror(repo).await?;
+    let refs = mirror.refs().await?;
+    let mut distances: HashMap<&Branch, HashMap<Branch, (u32, u32)>> = HashMap::new();
+    for task in &tasks {
+        if !distances.contains_key(&task.base) {
+            // An older git cannot say it at once; then it is said when the branch is published.
+            distances.insert(&task.base, mirror.distances(&task.base).await.unwrap_or_default());
+        }
+    }
     for task in &tasks {
         let mine: Vec<Conflict> = foreseen
             .iter()
@@ -86,25 +103,27 @@ async fn predict(house: &Arc<House>, repo: &RepoName, moved: &Moved) -> Result<(
                 _ => None,
             })
             .collect();
-        let head = mirror.find(&task.branch.full()).await?;
-        let distance = match &head {
-            Some(_) => Some(mirror.distance(&task.base, &task.branch).await?),
-            None => None,
-        };
-        put(house, task.id, mine, moved.clone(), head, distance).await?;
+        let head = refs.get(&task.branch.full()).cloned();
+        let distance = distances.get(&task.base).and_then(|known| known.get(&task.branch)).copied();
+        let others = tasks.iter().map(|task| task.id).collect();
+        put(house, task.id, Look { mine, moved: moved.clone(), head, distance, others }).await?;
     }
     Ok(())
 }
 
-/// Writes what is to be expected of a task, and tells its agent and the other's when that is news.
-async fn put(
-    house: &Arc<House>,
-    id: TaskId,
+/// What was seen of a task.
+struct Look {
     mine: Vec<Conflict>,
     moved: Moved,
     head: Option<CommitId>,
     distance: Option<(u32, u32)>,
-) -> Result<(), Error> {
+    /// Those that are under way.
+    others: BTreeSet<TaskId>,
+}
+
+/// Writes what is to be expected of a task, and tells its agent and the other's when that is news.
+async fn put(house: &Arc<House>, id: TaskId, look: Look) -> Result<(), Error> {
+    let Look { mine, moved, head, distance, others } = look;
     let written = house.store.change(move |tx| {
         Box::pin(async move {
             let Some((mut task, _)) = tx.lock_task(id).await? else { return Ok(()) };
@@ -112,8 +131,9 @@ async fn put(
                 return Ok(());
             }
             let before = task.clone();
-            // What this look said nothing about stays as it was.
+            // What this look said nothing about stays as it was, unless the other is over.
             let stays = |conflict: &Conflict| match (&moved, conflict.task_id) {
+                (_, Some(other)) if !others.contains(&other) => false,
                 (Moved::Task(other), _) if *other == id => false,
                 (Moved::Task(other), with) => with != Some(*other),
                 (Moved::Base(base), None) => *base != task.base,
@@ -172,7 +192,11 @@ async fn pull_changed(house: &Arc<House>, pull: PullView, news: Vec<PullNews>) -
                 return Ok(());
             }
             let before = task.clone();
-            seen(&mut task, &pull);
+            match pull.phase {
+                // The keeper is about to say so itself.
+                PullPhase::Merged if task.want == TaskWant::Merged => {}
+                _ => seen(&mut task, &pull),
+            }
             if pull.phase == PullPhase::Closed && task.want != TaskWant::Closed && !task.phase.is_over() {
                 task.want = TaskWant::Closed;
             }
@@ -237,6 +261,8 @@ fn words_of(word: &PullNews, pull: &PullView) -> Option<(String, String)> {
             }
             _ => None,
         },
+        // The lane tells of its own check itself.
+        PullNews::Check { check, .. } if check.name == LANE_CHECK => None,
         PullNews::Check { check, head } if *head == pull.head_commit && check.state == CheckState::Failed => {
             let summary = check.summary.as_deref().unwrap_or("it does not say why");
             let text = format!(

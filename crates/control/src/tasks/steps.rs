@@ -184,8 +184,12 @@ impl Hand<'_> {
             Found::There | Found::Asleep => {}
             Found::Missing => desk::create_for_task(house, task, sandbox).await?,
             Found::Lost(why) => {
-                let why = format!("The desk was lost ({why}); a new one goes on from the last save.");
-                return self.draw_desk(Some(why)).await;
+                let saved = house.library.mirror(&task.repo).await?.wip(task.id).await?;
+                let then = match saved {
+                    Some(_) => "a new one goes on from the last save",
+                    None => "nothing was saved yet, so a new one begins where this one began",
+                };
+                return self.draw_desk(Some(format!("The desk was lost ({why}); {then}."))).await;
             }
         }
         tokio::select! {
@@ -266,7 +270,7 @@ impl Hand<'_> {
             house_rules: None,
             reachable: reachable(task),
         };
-        let at = At { session: &task.session_id, sandbox, rules, saves: true };
+        let at = At { session: &task.session_id, sandbox, rules, saves: true, asks_again: true };
         let ending = match turn::take(house, &at, self.unwanted()).await? {
             Went::Stopped => return Ok(()),
             Went::Nothing => Ending::Finished,
@@ -340,6 +344,16 @@ impl Hand<'_> {
             Found::Missing | Found::Lost(_) => return self.back_to_preparing().await,
         }
         let mut found = work::look_at_work(house, sandbox).await?;
+        if found.head.is_none() {
+            self.end_desk(sandbox).await?;
+            let detail = "The repository on its desk is gone or broken. `retry` makes a new desk from the last save.";
+            self.record(move |task| {
+                task.told.remove("desk");
+                task.ask_for_help(NeedsReason::DeskFailed, detail);
+            })
+            .await?;
+            return Ok(());
+        }
         if let Some(middle) = &found.in_progress {
             let missing = format!("git is in the middle of a {middle}. Finish or abort it.");
             return self.nudge(missing, NeedsReason::Conflict).await;
@@ -365,13 +379,26 @@ impl Hand<'_> {
         pulls::publish(house, &task.repo, &task.branch).await?;
         let pull = pulls::open_pull(house, &self.wish(sandbox).await?).await?;
         let (ahead, behind) = mirror.distance(&task.base, &task.branch).await?;
+        let unchanged = |what: &str| task.told.get(what).is_some_and(|told| *told == head.to_string());
+        let (unchecked, unsettled) = (unchanged("checks"), unchanged("conflict"));
         let note = task.pull.is_none().then(|| format!("Pull request {} is open: {}", pull.number, pull.url));
         self.record_and_say(note, move |task| {
             (task.head, task.ahead, task.behind) = (Some(head), ahead, behind);
             task.told.remove("rebase_wanted");
-            task.nudges = 0;
+            // It was published before that was heard.
+            if task.want == TaskWant::Rest {
+                task.want = TaskWant::Review;
+            }
             seen(task, &pull);
-            if !task.phase.is_over() {
+            if task.phase.is_over() {
+            } else if unchecked {
+                let detail = "The check of the merged result fails, and its agent changed nothing about it.";
+                task.ask_for_help(NeedsReason::ChecksFailed, detail);
+            } else if unsettled {
+                let detail = format!("It conflicts with `{}`, and its agent changed nothing about it.", task.base);
+                task.ask_for_help(NeedsReason::Conflict, detail);
+            } else {
+                task.nudges = 0;
                 task.go_to(TaskPhase::InReview);
             }
         })
@@ -418,6 +445,8 @@ impl Hand<'_> {
              your work again."
         );
         self.back_to_agent(text, |task| {
+            let head = task.head.as_ref().map(ToString::to_string).unwrap_or_default();
+            task.told.insert("conflict".into(), head);
             task.rebases += 1;
             task.told.remove("rebase_wanted");
         })
@@ -488,6 +517,8 @@ impl Hand<'_> {
                     task.go_to(TaskPhase::Merged);
                 })
                 .await?;
+                // The repository's own row shows where its branch is now.
+                let _ = repos::bring_up_to_date(self.house, &task.repo).await;
                 Ok(())
             }
             Err(MergeRefused::Conflicts { paths, .. }) => self.conflicts(&paths).await,
@@ -522,11 +553,12 @@ impl Hand<'_> {
             self.record(move |task| task.ask_for_help(NeedsReason::ChecksFailed, detail)).await?;
             return Ok(());
         }
-        let text = format!(
-            "The check of the merged result fails. What it printed:\n\n```\n{}\n```\n\nMend it, run the check yourself, and \
-             commit.",
-            tail(&log, 8000)
-        );
+        let printed = match log.trim() {
+            "" => "It printed nothing.".to_owned(),
+            log => format!("What it printed:\n\n```\n{}\n```", tail(log, 8000)),
+        };
+        let text =
+            format!("The check of the merged result fails. {printed}\n\nMend it, run the check yourself, and commit.");
         self.back_to_agent(text, move |task| {
             task.nudges += 1;
             task.told.insert("checks".into(), head);
@@ -554,7 +586,7 @@ impl Hand<'_> {
     async fn stop_turn(&self, sandbox: &SandboxId) -> Result<(), Error> {
         let session = self.house.store.sessions().find(&self.task.session_id).await?;
         let Some(turn) = session.and_then(|session| session.turn) else { return Ok(()) };
-        let _ = ExecsDesk { house: self.house }.signal(&self.grant, sandbox, &turn.exec, 9).await;
+        turn::signal(self.house, &self.grant, sandbox, &turn.exec, "KILL").await;
         let id = self.task.session_id.clone();
         let ended = self.house.store.change(move |tx| {
             Box::pin(async move {
@@ -579,20 +611,7 @@ impl Hand<'_> {
             // Nothing is destroyed before it is on a durable ref.
             work::save_work(house, sandbox).await?;
         }
-        let mirror = house.library.mirror(&task.repo).await?;
-        let newest = match mirror.wip(task.id).await? {
-            Some(saved) => Some(saved),
-            None => mirror.find(&task.branch.full()).await?,
-        };
-        let mut note = None;
-        if let Some(newest) = newest
-            && !mirror.is_in(&task.base, &newest).await?
-            && Some(&newest) != task.base_commit.as_ref()
-        {
-            let kept = RefName::kept(task.id);
-            mirror.hold(&kept, &newest).await?;
-            note = Some(format!("What was done is kept as {kept} at {}.", newest.short()));
-        }
+        let note = self.keep().await?;
         if let Some(pull) = task.pull.as_ref().filter(|pull| !pull.phase.is_over()) {
             match (PullsDesk { house }).set_open(&self.grant, &task.repo, pull.number, false).await {
                 Ok(_) | Err(Error::NotFound { .. } | Error::Conflict { .. }) => {}
@@ -609,14 +628,35 @@ impl Hand<'_> {
         Ok(())
     }
 
+    /// Keeps what was done and is nowhere else under a ref of its own; nothing when the repository itself is gone.
+    async fn keep(&self) -> Result<Option<String>, Error> {
+        let (house, task) = (self.house, self.task);
+        if matches!(repos::find(house, &task.repo).await, Err(Error::NotFound { .. })) {
+            return Ok(None);
+        }
+        let mirror = house.library.mirror(&task.repo).await?;
+        let newest = match mirror.wip(task.id).await? {
+            Some(saved) => Some(saved),
+            None => mirror.find(&task.branch.full()).await?,
+        };
+        let Some(newest) = newest else { return Ok(None) };
+        if mirror.is_in(&task.base, &newest).await? || Some(&newest) == task.base_commit.as_ref() {
+            return Ok(None);
+        }
+        let kept = RefName::kept(task.id);
+        mirror.hold(&kept, &newest).await?;
+        Ok(Some(format!("What was done is kept as {kept} at {}.", newest.short())))
+    }
+
     /// The desk of a task that is over ends, and its saves are forgotten: what they held is merged or kept.
     async fn tidy(&self) -> Result<(), Error> {
         let (house, task) = (self.house, self.task);
         if let Some(sandbox) = &task.sandbox_id {
             self.end_desk(sandbox).await?;
         }
-        let mirror = house.library.mirror(&task.repo).await?;
-        mirror.forget_wip(task.id).await?;
+        if repos::find(house, &task.repo).await.is_ok() {
+            house.library.mirror(&task.repo).await?.forget_wip(task.id).await?;
+        }
         let (id, lease) = (task.id, self.lease.clone());
         let tidied = house.store.change(move |tx| {
             Box::pin(async move {

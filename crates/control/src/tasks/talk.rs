@@ -64,7 +64,7 @@ fn answer(house: &Arc<House>, busy: &Arc<Mutex<HashSet<SessionId>>>, id: Session
     house.tasks().clone().spawn(async move {
         let guard = Answering { busy, id: id.clone() };
         let stop = house.stop().clone();
-        if let Some(Err(error)) = stop.run_until_cancelled(converse(&house, &id)).await {
+        if let Some(Err(error)) = stop.run_until_cancelled(Box::pin(converse(&house, &id))).await {
             tracing::warn!(session = %id, error = &error as &dyn std::error::Error, "a session could not go on");
             let _ = give_up(&house, &id, error.to_string()).await;
         }
@@ -95,11 +95,12 @@ async fn converse(house: &Arc<House>, id: &SessionId) -> Result<(), Error> {
         let sandbox = desk::ensure_session(house, id).await?;
         desk::wait_for(house, &grant, &sandbox).await?;
         let rules = DeskRules { repo: session.repo.clone(), ..DeskRules::default() };
-        let at = At { session: id, sandbox: &sandbox, rules, saves: false };
+        let at = At { session: id, sandbox: &sandbox, rules, saves: false, asks_again: false };
         match turn::take(house, &at, closed(house, id)).await? {
             Went::Nothing | Went::Stopped => return Ok(()),
             Went::Ended(Ending::Finished | Ending::Asked { .. }) => {}
-            Went::Ended(Ending::Failed { why, .. }) => return give_up(house, id, why).await,
+            // It was said already, with the end of the turn. The next message tries again.
+            Went::Ended(Ending::Failed { .. }) => {}
         }
     }
 }

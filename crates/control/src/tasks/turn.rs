@@ -7,12 +7,12 @@ use carrel_agent::{DeskRules, Ending, Exchange, Failure, Moment as Said, Turn as
 use carrel_model::{
     CommitId, ExecId, Grant, SandboxId, SessionId,
     agent::{Agent, Voice},
-    exec::ExecStatus,
+    exec::{Exec, ExecStatus},
     public::NewExec,
     session::{Moment, MomentKind, Session, ToolUse, Turn},
 };
 use carrel_store::{Stream, Tx};
-use futures::{FutureExt, StreamExt};
+use futures::StreamExt;
 
 use crate::{
     Error, ExecsDesk, FilesDesk, Running,
@@ -22,6 +22,10 @@ use crate::{
     work,
 };
 
+/// When the work of a turn is saved for the first time.
+const FIRST_SAVE: Duration = Duration::from_secs(5);
+/// How long a save may take.
+const SAVES_WITHIN: Duration = Duration::from_secs(120);
 /// How much of the past is read for an agent that forgot it.
 const PAST: u32 = 200;
 
@@ -42,6 +46,8 @@ pub(crate) struct At<'a> {
     pub(crate) rules: DeskRules,
     /// Whether there is a checkout whose work is saved.
     pub(crate) saves: bool,
+    /// Whether what got no answer is asked again with the next turn.
+    pub(crate) asks_again: bool,
 }
 
 /// Takes the next turn of a session, or goes on with the one in flight, until it ends or `unwanted` comes true.
@@ -58,26 +64,35 @@ where
         Some(running) => running,
         None if turn.begun => {
             // It began, and nothing is known of it: its row was forgotten. It is asked again.
-            end(house, at.session, None).await?;
-            return Ok(Went::Ended(Ending::Failed {
-                why: "nothing is known any more of the turn that was in flight".into(),
-                failure: Failure::Transient,
-            }));
+            let why = "nothing is known any more of the turn that was in flight".to_owned();
+            end(house, at.session, Over { delivered: true, ..Over::default() }).await?;
+            return Ok(Went::Ended(Ending::Failed { why, failure: Failure::Transient }));
         }
         None => match start(house, &grant, at, &agent, &session, &turn).await {
             Ok(running) => running,
             Err(error) => {
-                end(house, at.session, None).await?;
+                end(house, at.session, Over::default()).await?;
                 return Err(error);
             }
         },
     };
     let followed = follow(house, &grant, at, &agent, &turn, running, unwanted).await?;
-    let commit = match at.saves {
-        true => save(house, at.sandbox).await,
-        false => None,
+    let answered = match &followed {
+        Went::Ended(Ending::Failed { .. }) => !at.asks_again,
+        Went::Ended(_) | Went::Nothing => true,
+        Went::Stopped => false,
     };
-    end(house, at.session, commit).await?;
+    let mut over = Over { delivered: answered, ..Over::default() };
+    if at.saves {
+        match save(house, at.sandbox).await {
+            Ok(commit) => over.commit = commit,
+            Err(why) => over.notes.push(format!("The work could not be saved: {why}")),
+        }
+    }
+    if let Went::Ended(Ending::Failed { why, .. }) = &followed {
+        over.notes.push(format!("There is no answer: {why}"));
+    }
+    end(house, at.session, over).await?;
     Ok(followed)
 }
 
@@ -151,7 +166,11 @@ async fn start(
         };
         env.insert(name, value);
     }
-    let argv = with_modes(launch.argv, &modes);
+    if launch.terminal {
+        let why = "an agent with an interface of its own is started by a person, with `carrel sandbox shell`";
+        return Err(Error::Conflict { why: why.into() });
+    }
+    let argv = wrapped(launch.argv, &modes);
     let new = NewExec {
         argv: Some(argv),
         cwd: at.rules.repo.is_some().then(|| carrel_git::WORKSPACE.to_owned()),
@@ -171,15 +190,26 @@ async fn start(
     Ok(running)
 }
 
-/// Files that must be run or hidden get their permissions just before: uploads have none of their own.
-fn with_modes(argv: Vec<String>, files: &[&carrel_agent::File]) -> Vec<String> {
-    if files.is_empty() {
-        return argv;
-    }
-    let modes: Vec<String> = files.iter().map(|file| format!("chmod {:o} '{}'", file.mode, file.path)).collect();
-    let script = format!("{}; exec \"$@\"", modes.join("; "));
-    ["/bin/sh".to_owned(), "-c".to_owned(), script, "sh".to_owned()].into_iter().chain(argv).collect()
+/// What runs the agent: gives files their permissions, which uploads have none of, and ends when the agent does. What it
+/// leaves running in the background may hold the output open, but holds up nobody: a moment later it is cut off.
+fn wrapped(argv: Vec<String>, files: &[&carrel_agent::File]) -> Vec<String> {
+    let modes: String = files.iter().map(|file| format!("chmod {:o} '{}'\n", file.mode, file.path)).collect();
+    let script = format!("{modes}{WRAPPER}");
+    ["/bin/sh".to_owned(), "-c".to_owned(), script, "carrel".to_owned()].into_iter().chain(argv).collect()
 }
+
+const WRAPPER: &str = r#"lines=$(mktemp -d) && mkfifo "$lines/out" "$lines/err" || exec "$@"
+cat <"$lines/out" & out=$!
+cat <"$lines/err" >&2 & err=$!
+"$@" >"$lines/out" 2>"$lines/err"
+code=$?
+rm -rf "$lines"
+{ sleep 2; kill "$out" "$err"; } >/dev/null 2>&1 &
+watch=$!
+wait "$out" "$err" 2>/dev/null
+kill "$watch" 2>/dev/null
+exit "$code"
+"#;
 
 /// What was said before, for agents that do not remember.
 async fn past(house: &House, session: &Session) -> Result<Vec<Exchange>, Error> {
@@ -212,15 +242,13 @@ where
     let dialect = agents::dialect_of(&agent.dialect)?;
     let mut reader = dialect.reader(&agents::settings(agent));
     let mut heard = 0_u32;
-    let mut saves = tokio::time::interval_at(
-        tokio::time::Instant::now() + house.settings.work.save_every,
-        house.settings.work.save_every,
-    );
+    let every = house.settings.work.save_every;
+    // The first one soon: most of what can be lost is lost in the beginning.
+    let mut saves = tokio::time::interval_at(tokio::time::Instant::now() + every.min(FIRST_SAVE), every);
     saves.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     tokio::pin!(unwanted);
     let mut stopped = false;
     let mut kill_at: Option<tokio::time::Instant> = None;
-    let desk = ExecsDesk { house };
     loop {
         let killing = async {
             match kill_at {
@@ -236,6 +264,7 @@ where
                     for chunk in &chunks {
                         moments.extend(match chunk.stream {
                             Stream::Stderr => reader.stderr(&chunk.bytes),
+                            Stream::Carrel => Vec::new(),
                             _ => reader.stdout(&chunk.bytes),
                         });
                     }
@@ -247,15 +276,15 @@ where
             () = &mut unwanted, if !stopped => {
                 stopped = true;
                 let polite = dialect.polite_stop();
-                let _ = desk.signal(grant, at.sandbox, &turn.exec, polite.signal.number() as u32).await;
+                signal(house, grant, at.sandbox, &turn.exec, polite.signal.word()).await;
                 kill_at = Some(tokio::time::Instant::now() + polite.grace);
             }
             () = killing => {
                 kill_at = None;
-                let _ = desk.signal(grant, at.sandbox, &turn.exec, 9).await;
+                signal(house, grant, at.sandbox, &turn.exec, "KILL").await;
             }
             _ = saves.tick(), if at.saves && !stopped => {
-                save(house, at.sandbox).await;
+                let _ = save(house, at.sandbox).await;
             }
         }
     }
@@ -275,8 +304,19 @@ where
     Ok(Went::Ended(over.ending))
 }
 
+/// Sends a signal to everything that an agent runs: to its whole process group, which is named by the wrapper's number.
+pub(super) async fn signal(house: &Arc<House>, grant: &Grant, sandbox: &SandboxId, exec: &ExecId, word: &str) {
+    let Ok(Some(Exec { pid: Some(pid), .. })) = settled(house, exec).await else { return };
+    let line = format!("kill -s {word} -- -{pid}");
+    let kill = NewExec { command: Some(line), cwd: Some("/".into()), ..NewExec::default() };
+    match (ExecsDesk { house }).start(grant, sandbox, kill).await {
+        Ok(mut running) => while let Ok(Some(_)) = running.output.next().await {},
+        Err(error) => tracing::warn!(%sandbox, error = &error as &dyn std::error::Error, "an agent was not signalled"),
+    }
+}
+
 /// The row of an exec, when what it printed has come to its end.
-async fn settled(house: &Arc<House>, id: &ExecId) -> Result<Option<carrel_model::exec::Exec>, Error> {
+async fn settled(house: &Arc<House>, id: &ExecId) -> Result<Option<Exec>, Error> {
     if let Some(live) = house.lives.find(id) {
         return Ok(Some(live.exec()));
     }
@@ -284,19 +324,15 @@ async fn settled(house: &Arc<House>, id: &ExecId) -> Result<Option<carrel_model:
 }
 
 /// Saves the work of a desk. A save that fails is tried again with the next one: nobody stops working for it.
-async fn save(house: &Arc<House>, sandbox: &SandboxId) -> Option<CommitId> {
-    let saved = work::save_work(house, sandbox);
-    match std::panic::AssertUnwindSafe(tokio::time::timeout(Duration::from_secs(120), saved)).catch_unwind().await {
-        Ok(Ok(Ok(commit))) => commit,
-        Ok(Ok(Err(error))) => {
-            tracing::warn!(%sandbox, error = &error as &dyn std::error::Error, "work was not saved");
-            None
-        }
-        Ok(Err(_)) | Err(_) => {
-            tracing::warn!(%sandbox, "work was not saved in time");
-            None
-        }
+async fn save(house: &Arc<House>, sandbox: &SandboxId) -> Result<Option<CommitId>, String> {
+    let saved = match tokio::time::timeout(SAVES_WITHIN, work::save_work(house, sandbox)).await {
+        Ok(saved) => saved.map_err(|error| error.to_string()),
+        Err(_) => Err(format!("it took longer than {SAVES_WITHIN:?}")),
+    };
+    if let Err(why) = &saved {
+        tracing::warn!(%sandbox, why, "work was not saved");
     }
+    saved
 }
 
 /// Writes moments of a turn down, and how many there are now.
@@ -387,14 +423,28 @@ async fn note(tx: &mut Tx, session: &mut Session, turn: u32, said: Said) -> Resu
     Ok(doing)
 }
 
-/// The turn is over: what was asked is delivered, and the desk was saved.
-async fn end(house: &Arc<House>, id: &SessionId, commit: Option<CommitId>) -> Result<(), Error> {
+/// How a turn is put away.
+#[derive(Default)]
+struct Over {
+    /// What was asked was answered, or will not be.
+    delivered: bool,
+    commit: Option<CommitId>,
+    notes: Vec<String>,
+}
+
+/// The turn is over, and the desk was saved.
+async fn end(house: &Arc<House>, id: &SessionId, over: Over) -> Result<(), Error> {
+    let Over { delivered, commit, notes } = over;
     let session = house.store.sessions().find(id).await?.ok_or_else(|| no_session(id))?;
     let files = match (&session.repo, &commit) {
         (Some(repo), Some(commit)) => {
             let mirror = house.library.mirror(repo).await?;
-            let before = match &session.saved {
-                Some(saved) => Some(saved.clone()),
+            let began = match session.task_id {
+                Some(task) => house.store.tasks().find(task).await?.and_then(|task| task.base_commit),
+                None => None,
+            };
+            let before = match session.saved.clone().or(began) {
+                Some(before) => Some(before),
                 None => mirror.parent_of(commit).await?,
             };
             match before {
@@ -409,9 +459,14 @@ async fn end(house: &Arc<House>, id: &SessionId, commit: Option<CommitId>) -> Re
         Box::pin(async move {
             let mut session = tx.lock_session(&id).await?.ok_or_else(|| no_session(&id))?;
             let Some(turn) = session.turn.take() else { return Ok(()) };
-            // One that never began has delivered nothing.
-            if turn.begun {
+            // One that never began has delivered nothing, and one that was stopped is asked again.
+            if delivered {
                 session.delivered = turn.upto;
+            }
+            for note in notes {
+                let mut said = moment(MomentKind::Note, Voice::House, note);
+                said.turn = turn.number;
+                tx.say(&mut session, said).await?;
             }
             if let Some(commit) = commit {
                 session.saved = Some(commit.clone());

@@ -55,10 +55,16 @@ pub(crate) async fn create(
     };
     match provider.furnishing() {
         Some(furnishing) => {
+            // Until its record says where it stands, nothing is carried out.
+            let _standing = house.library.standing.read().await;
             let furniture = furniture(house, repo, spec.task_id, checkout).await.map_err(understand)?;
             furnishing.create_furnished(id, spec, &furniture).await
         }
         None => {
+            // Before anything is made that would be of no use.
+            if let Some(why) = provider.lacks_gateway() {
+                return Err(ProviderError::Unfit { why });
+            }
             provider.create(id, spec).await?;
             clone(house, provider, sandbox, repo, checkout).await
         }

@@ -166,6 +166,9 @@ impl Mirror {
         call = call.config("uploadpack.allowFilter", "true").config("transfer.hideRefs", "refs/carrel");
         if let Some(task) = view.task {
             call = call.config("transfer.hideRefs", format!("!refs/carrel/wip/{task}"));
+        } else {
+            // What was done for tasks that were closed can be had by people.
+            call = call.config("transfer.hideRefs", "!refs/carrel/kept");
         }
         call.arg("--strict").arg("--timeout=300")
     }

@@ -7,10 +7,13 @@ unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OB
 unset GIT_CONFIG GIT_CONFIG_COUNT GIT_CONFIG_PARAMETERS GIT_NAMESPACE GIT_EXTERNAL_DIFF GIT_CEILING_DIRECTORIES
 unset GIT_SHALLOW_FILE GIT_REPLACE_REF_BASE GIT_GRAFT_FILE GIT_ATTR_SOURCE GIT_TRACE
 umask 022
+url=
 g() {
+    # Theirs may say that an address is another one; the longest word wins.
     git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c 'safe.directory=*' -c commit.gpgSign=false \
         -c push.gpgSign=false -c core.pager=cat -c credential.helper= -c http.proxy= -c gc.auto=0 \
         -c maintenance.auto=false -c core.safecrlf=false -c advice.addEmbeddedRepo=false -c core.sparseCheckout=false \
+        -c protocol.http.allow=always ${url:+-c "url.$url.insteadOf=$url" -c "url.$url.pushInsteadOf=$url"} \
         "$@"
 }
 borrowed=/run/carrel-objects

@@ -11,6 +11,7 @@ mod keys;
 mod leases;
 mod listing;
 mod opening;
+mod pulls;
 mod requests;
 mod retention;
 mod transcripts;

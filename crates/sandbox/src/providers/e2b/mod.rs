@@ -233,6 +233,12 @@ impl Provider for E2b {
         Reach::Anywhere
     }
 
+    fn lacks_gateway(&self) -> Option<String> {
+        let why = "sandboxes at E2B have no way to the repositories of this house yet; use the provider `local` or `oci` \
+                   for a checkout";
+        Some(why.into())
+    }
+
     fn pausing(&self) -> Option<&dyn Pausing> {
         Some(self)
     }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::{line, runtime::Kind};
 use crate::providers::common::GATEWAY_PORT;
 use crate::providers::local::guest;
+use crate::template::Shown;
 
 /// What a build needs: owning files, changing users, signalling, low ports. The same as in a jail.
 const CAPABILITIES: [&str; 11] = [
@@ -47,6 +48,7 @@ pub(crate) struct Bundle<'a> {
     /// Where its root is mounted while the runtime starts.
     pub(crate) root: &'a Path,
     pub(crate) host_folders: &'a [PathBuf],
+    pub(crate) shown: &'a [Shown],
     /// The folder with the daemon.
     pub(crate) guest: &'a Path,
     /// The folder of sockets.
@@ -103,6 +105,9 @@ impl Bundle<'_> {
         let bind = |inside: &Path, outside: &Path, how: &str| json!({"destination": inside, "type": "bind", "source": outside, "options": ["rbind", how, "nosuid", "nodev"]});
         for folder in self.host_folders {
             mounts.push(bind(folder, folder, "ro"));
+        }
+        for Shown { from, at } in self.shown {
+            mounts.push(bind(at, from, "ro"));
         }
         let program = Path::new(guest::PROGRAM);
         mounts.push(bind(program.parent().unwrap_or(program), self.guest, "ro"));

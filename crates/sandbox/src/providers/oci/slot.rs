@@ -200,6 +200,7 @@ impl Yard {
             kind: runtime.kind,
             root: &stage.root(),
             host_folders: &record.config.host_folders,
+            shown: &record.config.shown,
             guest: &stage.guest(),
             run: &stage.run(),
             cgroup: format!("/carrel/{}/{}", self.house, record.name),
@@ -291,7 +292,11 @@ impl Yard {
     /// Where a layer lies. A former upper lies in a folder of its own, as it was when it was written.
     fn layer(&self, id: &LayerId) -> PathBuf {
         let place = self.shelves.layer(id);
-        if id.is_digest() { place } else { place.join("upper") }
+        match () {
+            () if id.is_snapshot() => place.join("upper"),
+            () if id.is_checkout() => fs::read_link(&place).unwrap_or(place),
+            () => place,
+        }
     }
 
     /// Deletes what is on its way out.

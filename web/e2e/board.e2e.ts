@@ -1,0 +1,346 @@
+/** The board with everything real: server, sandboxes, git, an agent that is a script, and a browser. One story, told in order. */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import type { Moment, Task } from '../src/task/types'
+import { Server } from './server'
+import { Visitor } from './visitor'
+
+let server: Server
+let visitor: Visitor
+
+beforeAll(async () => {
+  server = await Server.open({ CARREL_DEMO_PAUSE: '0.1', CARREL_LOCAL_DISK: 'folder' })
+  visitor = await Visitor.arrive()
+})
+
+afterAll(async () => {
+  await visitor?.leave()
+  try {
+    await server?.clear()
+  } finally {
+    await server?.close()
+  }
+})
+
+afterEach(() => {
+  expect(visitor.complaints(), 'complaints of the browser').toEqual([])
+})
+
+const live = () => visitor.page.locator('[data-stream="live"]').first().waitFor()
+const goTo = async (path: string) => {
+  await visitor.page.goto(`${server.origin}/app${path}`)
+  await live()
+}
+const column = (name: string) => visitor.page.locator(`[data-column="${name}"]`)
+const card = (id: number) => visitor.page.locator(`[data-task="${id}"]`)
+const cardIn = (id: number, name: string) => column(name).locator(`[data-task="${id}"]`)
+const write = (body: object) => server.ask<Task>('POST', '/tasks', { repo: 'sample', agent: 'demo', ...body })
+const task = (id: number) => server.ask<Task>('GET', `/tasks/${id}`)
+/** Follows a task until it is in a phase; the server waits on our behalf. */
+const reaches = async (id: number, phase: string) => {
+  const now = await server.ask<Task>('GET', `/tasks/${id}?wait=${phase}&timeout=120`)
+  expect(now.phase, JSON.stringify(now.needs)).toBe(phase)
+  return now
+}
+const drag = async (id: number, to: string) => {
+  const from = await card(id).boundingBox()
+  const target = await column(to).boundingBox()
+  if (!from || !target) throw new Error(`task-${id} or ${to} is not to be seen`)
+  await visitor.page.mouse.move(from.x + from.width / 2, from.y + 12)
+  await visitor.page.mouse.down()
+  await visitor.page.mouse.move(from.x + from.width / 2 + 20, from.y + 24, { steps: 4 })
+  await visitor.page.mouse.move(target.x + target.width / 2, target.y + 60, { steps: 12 })
+  await visitor.page.mouse.up()
+}
+const sure = (act: string) =>
+  visitor.page.getByRole('alertdialog').getByRole('button', { name: act, exact: true }).click()
+
+describe('the first run', () => {
+  it('is three steps: a repository, an agent, go', async () => {
+    await visitor.page.goto(server.link)
+    await visitor.page.getByRole('heading', { name: 'Welcome to Carrel' }).waitFor()
+    expect(await visitor.barriers()).toEqual([])
+    await visitor.page.getByRole('button', { name: /A sample/ }).click()
+    await visitor.page.getByRole('button', { name: /demo/i }).first().click()
+    await visitor.page.getByRole('button', { name: 'Go', exact: true }).click()
+    await visitor.page.waitForURL('**/app/tasks/*')
+  })
+
+  it('shows what the agent says while it says it', async () => {
+    await visitor.page.getByRole('log').getByText('I am the demo agent').first().waitFor()
+  })
+
+  it('ends with a merged pull request', async () => {
+    await visitor.page.locator('header [data-phase="in_review"]').waitFor({ timeout: 90_000 })
+    await visitor.page.locator('[data-file]').first().waitFor()
+    expect(await visitor.barriers()).toEqual([])
+    await visitor.page.getByRole('button', { name: 'Merge', exact: true }).click()
+    await sure('Merge')
+    await visitor.page.locator('header [data-phase="merged"]').waitFor({ timeout: 90_000 })
+  })
+})
+
+describe('the board', () => {
+  it('shows every card in its column, and what was merged is done', async () => {
+    await goTo('/')
+    await cardIn(1, 'done').waitFor()
+    expect(await visitor.barriers()).toEqual([])
+  })
+
+  it('takes a new task by keyboard alone, and leads to it', async () => {
+    await visitor.page.keyboard.press('n')
+    await visitor.page.getByRole('dialog').getByLabel('What should be done?').waitFor()
+    expect(await visitor.barriers()).toEqual([])
+    await visitor.page.keyboard.type('Describe the lamp')
+    await visitor.page.getByRole('switch', { name: 'Start at once' }).press('Space')
+    await visitor.page.keyboard.press('Control+Enter')
+    await cardIn(2, 'backlog').waitFor()
+    await visitor.page.keyboard.press('ArrowDown')
+    await expect
+      .poll(() =>
+        visitor.page.evaluate(() =>
+          document.activeElement?.closest('[data-task]')?.getAttribute('data-task'),
+        ),
+      )
+      .toBe('2')
+    await visitor.page.keyboard.press('Enter')
+    await visitor.page.getByRole('heading', { name: 'Describe the lamp' }).waitFor()
+    await visitor.page.keyboard.press('Escape')
+    await card(2).waitFor()
+  })
+
+  it('starts a card that is dragged, and follows it to its review', async () => {
+    await drag(2, 'queued')
+    await cardIn(2, 'in_review').waitFor({ timeout: 90_000 })
+    expect((await task(2)).pull?.number).toBeGreaterThan(0)
+  })
+
+  it('shows in one window what was done in another', async () => {
+    const other = await visitor.page.context().newPage()
+    await other.goto(`${server.origin}/app/`)
+    await other.locator('[data-stream="live"]').first().waitFor()
+    const { id } = await write({ title: 'Seen by both' })
+    await card(id).waitFor()
+    await other.locator(`[data-column="backlog"] [data-task="${id}"]`).waitFor()
+    await other.close()
+  })
+
+  it('keeps its filter in the address', async () => {
+    await visitor.page.keyboard.press('/')
+    await visitor.page.keyboard.type('lamp')
+    await card(3).waitFor({ state: 'detached' })
+    expect(new URL(visitor.page.url()).searchParams.get('text')).toContain('lamp')
+    await visitor.page.reload()
+    await live()
+    await card(2).waitFor()
+    expect(await card(3).count()).toBe(0)
+    await goTo('/')
+  })
+
+  it('gives a card back when the server refuses, and says why', async () => {
+    const address = '**/api/v1/tasks/3/start'
+    await visitor.page.route(address, (route) =>
+      route.fulfill({
+        status: 409,
+        contentType: 'application/problem+json',
+        body: JSON.stringify({
+          type: 'about:blank',
+          title: 'Conflict',
+          status: 409,
+          detail: 'The house is full.',
+        }),
+      }),
+    )
+    await visitor.forgiving(/409/, async () => {
+      await drag(3, 'queued')
+      await visitor.page.getByText('The house is full.').first().waitFor()
+      await cardIn(3, 'backlog').waitFor()
+    })
+    await visitor.page.unroute(address)
+  })
+
+  it('refuses a drop that means nothing, in words', async () => {
+    await drag(2, 'needs_you')
+    await visitor.page.getByText('Agents raise their hand themselves').first().waitFor()
+    await cardIn(2, 'in_review').waitFor()
+  })
+
+  it('does one thing to many cards', async () => {
+    const ids = (await Promise.all([write({ title: 'One of two' }), write({ title: 'Two of two' })])).map(
+      (it) => it.id,
+    )
+    for (const id of ids) {
+      await card(id).hover()
+      await visitor.page.getByLabel(`Select task-${id}`).check()
+    }
+    await visitor.page
+      .getByRole('region', { name: 'Chosen tasks' })
+      .getByRole('button', { name: 'Close' })
+      .click()
+    await sure('Close')
+    for (const id of ids) await cardIn(id, 'done').waitFor()
+  })
+})
+
+describe('a question', () => {
+  let id: number
+
+  it('raises a hand: on the card, in the rail, in the title', async () => {
+    await goTo('/')
+    id = (await write({ title: 'Ask first', prompt: 'Paint the door [ask]', start: true })).id
+    await cardIn(id, 'needs_you').waitFor({ timeout: 90_000 })
+    await cardIn(id, 'needs_you')
+      .getByText(/Shall I go on/)
+      .waitFor()
+    await expect.poll(() => visitor.page.title()).toMatch(/^\(1\) /)
+  })
+
+  it('can be answered on a phone, and the work goes on', async () => {
+    await visitor.page.setViewportSize({ width: 390, height: 844 })
+    await goTo(`/tasks/${id}`)
+    await visitor.page.getByRole('button', { name: 'Answer' }).click()
+    await visitor.page.getByLabel('Message to the agent').fill('Yes, please.')
+    expect(await visitor.barriers()).toEqual([])
+    await visitor.page.getByRole('button', { name: 'Send' }).click()
+    await visitor.page.getByRole('log').getByText('Yes, please.').waitFor()
+    await reaches(id, 'in_review')
+    await visitor.page.getByRole('button', { name: 'Work', exact: true }).click()
+    await visitor.page.locator('[data-file]').first().waitFor()
+    expect(await visitor.page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth)).toBe(
+      true,
+    )
+    await visitor.page.getByRole('button', { name: 'Merge', exact: true }).click()
+    await sure('Merge')
+    await visitor.page.locator('header [data-phase="merged"]').waitFor({ timeout: 90_000 })
+    await visitor.page.setViewportSize({ width: 1280, height: 860 })
+  })
+})
+
+describe('a review', () => {
+  it('collects comments on lines and sends them to the agent in one message', async () => {
+    await goTo('/tasks/2?tab=diff')
+    const file = visitor.page.locator('[data-file]').first()
+    await file.waitFor()
+    await file.getByRole('button', { name: /^Comment on/ }).click()
+    await visitor.page.getByRole('button', { name: 'Write', exact: true }).click()
+    await visitor.page.getByLabel(/^Comment on line/).fill('Say where the lamp stands.')
+    await visitor.page.getByRole('button', { name: 'Add to the review' }).click()
+    await visitor.page.locator('[data-comment="draft"]').waitFor()
+    await visitor.page.reload()
+    await live()
+    await visitor.page.locator('[data-comment="draft"]').waitFor()
+    await visitor.page.getByRole('button', { name: 'Send 1 comment' }).click()
+    await visitor.page.getByRole('log').getByText('Say where the lamp stands.').waitFor()
+    await visitor.page.locator('[data-comment]').first().waitFor()
+    expect(await visitor.page.locator('[data-comment="draft"]').count()).toBe(0)
+    await reaches(2, 'in_review')
+  })
+})
+
+describe('two cards that change the same lines', () => {
+  it('name each other', async () => {
+    await goTo('/')
+    await server.ask('POST', '/agents', {
+      name: 'writer',
+      dialect: 'shell',
+      command:
+        'printf "%s\\n" "$CARREL_PROMPT" > NOTES.md && git add NOTES.md && git commit --quiet --message "docs: write notes"',
+    })
+    const [one, two] = await Promise.all([
+      write({ agent: 'writer', title: 'Rewrite NOTES.md as a poem', start: true }),
+      write({ agent: 'writer', title: 'Rewrite NOTES.md as a list', start: true }),
+    ])
+    await reaches(one.id, 'in_review')
+    await reaches(two.id, 'in_review')
+    await card(one.id).locator(`[data-conflict="${two.id}"]`).waitFor({ timeout: 60_000 })
+    await card(two.id).locator(`[data-conflict="${one.id}"]`).waitFor()
+  })
+})
+
+describe('a server that dies in the middle of a stream', () => {
+  it('costs the reader nothing: every moment once, in order', async () => {
+    const { id } = await write({ title: 'Survive a crash', start: true })
+    await goTo(`/tasks/${id}`)
+    await visitor.page.getByRole('log').getByText('I am the demo agent').first().waitFor()
+    await visitor.forgiving(/ERR_|Failed to load resource/, async () => {
+      await server.crash()
+      await visitor.page.locator('[data-stream="reconnecting"]').first().waitFor()
+      await server.restart()
+      await live()
+    })
+    await server.ask<Task>('GET', `/tasks/${id}?wait=in_review&timeout=120`)
+    const { items } = await server.ask<{ items: Moment[] }>('GET', `/tasks/${id}/timeline?limit=1000`)
+    const messages = items.filter((it) => it.kind === 'message').map((it) => String(it.seq))
+    await expect
+      .poll(
+        async () => {
+          const shown = await visitor.page
+            .locator('li[data-moment]')
+            .evaluateAll((rows) => rows.map((row) => row.getAttribute('data-moment') ?? ''))
+          expect(new Set(shown).size).toBe(shown.length)
+          return messages.filter((seq) => !shown.includes(seq))
+        },
+        { timeout: 30_000 },
+      )
+      .toEqual([])
+  })
+})
+
+describe('a terminal', () => {
+  it('takes what is typed, a new size, and Ctrl+C', async () => {
+    const session = await server.ask<{ id: string }>('POST', '/sessions', {
+      agent: 'demo',
+      repo: 'sample',
+      title: 'At the desk',
+    })
+    await goTo(`/sessions/${session.id}`)
+    await visitor.page.getByText('Terminal', { exact: true }).click()
+    await visitor.page.locator('[data-terminal="open"]').waitFor({ timeout: 60_000 })
+    const screen = visitor.page.locator('[data-terminal] .xterm-accessibility')
+    const type = async (text: string) => {
+      await visitor.page.locator('[data-terminal] textarea').focus()
+      await visitor.page.keyboard.type(text)
+      await visitor.page.keyboard.press('Enter')
+    }
+    await type('echo he""llo')
+    await screen.getByText('hello', { exact: true }).first().waitFor()
+    await type('sleep 1000')
+    await visitor.page.keyboard.press('Control+c')
+    await type('echo code $?')
+    await screen.getByText('code 130').first().waitFor()
+    await visitor.page.setViewportSize({ width: 1000, height: 700 })
+    await type('echo cols $(tput cols 2>/dev/null || stty size | cut -d" " -f2)')
+    await expect.poll(async () => /cols (\d+)/.exec(await screen.innerText())?.[1]).toBeTruthy()
+    await visitor.page.setViewportSize({ width: 1280, height: 860 })
+  })
+})
+
+describe('every page', () => {
+  it.each([
+    '/',
+    '/sessions',
+    '/repos',
+    '/repos/sample',
+    '/agents',
+    '/templates',
+    '/dashboard',
+    '/settings',
+    '/secrets',
+    '/tasks/2?tab=diff',
+    '/tasks/2?tab=details',
+    '/tasks/2?tab=network',
+    '/tasks/2?tab=logs',
+  ])('%s can be used by everyone, in light and dark, and fits a phone', async (path) => {
+    for (const theme of ['light', 'dark']) {
+      await visitor.page.evaluate((it) => localStorage.setItem('carrel.theme', it), theme)
+      await goTo(path)
+      await visitor.settle()
+      expect(await visitor.barriers()).toEqual([])
+    }
+    await visitor.page.evaluate(() => localStorage.removeItem('carrel.theme'))
+    await visitor.page.setViewportSize({ width: 375, height: 760 })
+    expect(await visitor.page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth)).toBe(
+      true,
+    )
+    await visitor.page.setViewportSize({ width: 1280, height: 860 })
+  })
+})

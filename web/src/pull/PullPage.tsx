@@ -1,0 +1,47 @@
+/** A pull that lives here. When it is a task's, the task's page is where it is read and merged. */
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link, Navigate } from '@tanstack/react-router'
+import { say } from '../api/problem'
+import { Prose } from '../talk/Prose'
+import { Chip, Empty, Skeleton } from '../ui/Small'
+import { pull as pullQuery } from './queries'
+
+const route = getRouteApi('/frame/pulls/$repo/$number')
+
+export function PullPage() {
+  const { repo, number } = route.useParams()
+  const { data: pull, error } = useQuery(pullQuery(repo, Number(number)))
+  if (pull?.task_id != null)
+    return <Navigate to="/tasks/$id" params={{ id: String(pull.task_id) }} search={{ tab: 'diff' }} replace />
+  if (pull) {
+    return (
+      <article className="mx-auto max-w-3xl">
+        <title>{`#${pull.number} ${pull.title} · Carrel`}</title>
+        <p className="mb-1 text-small text-soft">
+          <Link
+            to="/repos/$name"
+            params={{ name: pull.repo }}
+            className="text-lamp underline underline-offset-4"
+          >
+            {pull.repo}
+          </Link>{' '}
+          · <span className="font-mono">{pull.head}</span> → <span className="font-mono">{pull.base}</span>
+        </p>
+        <h1 className="flex flex-wrap items-center gap-3 text-display">
+          {pull.title} <Chip>#{pull.number}</Chip> <Chip tone="lamp">{pull.phase}</Chip>
+        </h1>
+        <div className="mt-4 rounded-2xl border border-line bg-card px-5 py-4 shadow-card">
+          <Prose text={pull.body || 'Nothing was written about it.'} />
+        </div>
+      </article>
+    )
+  }
+  if (error)
+    return (
+      <Empty title="No such pull request">
+        <title>No such pull request · Carrel</title>
+        <p>{say(error)}</p>
+      </Empty>
+    )
+  return <Skeleton className="h-40 rounded-2xl" />
+}

@@ -274,7 +274,7 @@ def test_a_key_sees_what_its_grant_covers():
                 async with over_http(key="crl_" + "0" * 40) as nobody:
                     await nobody.list_tools()
             for key in (minted, inside):
-                ask("POST", f"/api/v1/keys/{key['key']['id']}/revoke")
+                ask("DELETE", f"/api/v1/keys/{key['key']['id']}")
 
     run(body)
 

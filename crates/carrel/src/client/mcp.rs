@@ -4,6 +4,7 @@
 //! way is finished and the conversation with it.
 
 use std::{
+    collections::HashMap,
     io::Write,
     sync::{Arc, Mutex, PoisonError},
 };
@@ -11,7 +12,10 @@ use std::{
 use futures::StreamExt;
 use reqwest::{Method, RequestBuilder, Response, header};
 use serde_json::{Value, json};
-use tokio::{sync::mpsc, task::JoinSet};
+use tokio::{
+    sync::mpsc,
+    task::{AbortHandle, JoinSet},
+};
 
 use super::Client;
 use crate::failure::Failure;
@@ -45,20 +49,28 @@ impl Args {
         let scope = task.into_iter().chain(self.sandbox.map(|id| ("sandbox_id", id))).collect();
         let conversation = Arc::new(Conversation { client: client.clone(), scope, settled: Mutex::default() });
         let mut lines = lines_of_stdin();
-        let mut under_way = JoinSet::new();
+        let (mut under_way, mut calls) = (JoinSet::new(), HashMap::<String, AbortHandle>::new());
         while let Some(line) = lines.recv().await {
             let Ok(message) = serde_json::from_str::<Value>(&line) else {
                 conversation.refuse(&Value::Null, -32700, "that line is not JSON".into()).await;
                 continue;
             };
             let talk = Arc::clone(&conversation);
+            let id = message["id"].to_string();
+            // Where there is no session a call is called off by hanging up; where there is one the server hears of it too.
+            if message["method"] == "notifications/cancelled"
+                && let Some(call) = calls.remove(&message["params"]["requestId"].to_string())
+            {
+                call.abort();
+            }
             // Everything else hangs on what is settled first.
             if message["method"] == "initialize" {
                 talk.pass(message).await;
             } else {
-                under_way.spawn(async move { talk.pass(message).await });
+                calls.insert(id, under_way.spawn(async move { talk.pass(message).await }));
             }
             while under_way.try_join_next().is_some() {}
+            calls.retain(|_, call| !call.is_finished());
         }
         while under_way.join_next().await.is_some() {}
         conversation.end().await;

@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 /// A house, and what runs in its sandboxes.
 pub(crate) struct Yard {
     pub(crate) house: House,
-    _database: TestDatabase,
+    /// Kept for as long as the house, unless the test has it itself.
+    _database: Option<TestDatabase>,
 }
 
 /// What a command left.
@@ -33,13 +34,13 @@ impl Yard {
     pub(crate) async fn with(engine: EngineSetup) -> Yard {
         let setup = Setup { engine: Some(engine), ..Setup::default() };
         let database = TestDatabase::sqlite();
-        Yard { house: House::build(&database, setup).await, _database: database }
+        Yard { house: House::build(&database, setup).await, _database: Some(database) }
     }
 
     /// A house that asks models elsewhere.
     pub(crate) async fn asking(database: &TestDatabase, models: carrel_control::Models) -> Yard {
         let setup = Setup { engine: Some(engine()), models, ..Setup::default() };
-        Yard { house: House::build(database, setup).await }
+        Yard { house: House::build(database, setup).await, _database: None }
     }
 
     pub(crate) async fn close(self) {

@@ -372,7 +372,7 @@ fn start_log(config: &Config) -> Result<(), Failure> {
     // A lone word that is no level would be taken for the name of a module, and silence all others.
     let is_word = !level.contains(['=', ',']);
     let known = !is_word || level.parse::<tracing_subscriber::filter::LevelFilter>().is_ok();
-    let filter = if is_word { format!("{level},sqlx=warn") } else { level.clone() };
+    let filter = if is_word { format!("{level},sqlx=warn,rmcp=warn") } else { level.clone() };
     let filter = EnvFilter::try_new(filter).map_err(|error| error.to_string());
     let filter = filter.and_then(|filter| if known { Ok(filter) } else { Err(format!("`{level}` is not a level")) });
     let filter = filter.map_err(|error| {

@@ -58,13 +58,13 @@ def run(test):
     return asyncio.run(asyncio.wait_for(test(), 300))
 
 
-async def good(client, name, **args):
+async def good(client, name, /, **args):
     result = await client.call_tool(name, args)
     assert not result.is_error, (name, result.content)
     return result.structured_content
 
 
-async def refused(client, name, **args):
+async def refused(client, name, /, **args):
     result = await client.call_tool(name, args)
     assert result.is_error, (name, result.structured_content)
     return result.content[0].text

@@ -103,7 +103,10 @@ async fn a_sandbox_asks_models_and_no_key_is_found_anywhere_inside() {
     assert!(!audit.to_string().contains(KEY));
     // What lies on the disk: files of the house, the database with its journal, audit and transcripts.
     let kept = database.url().trim_start_matches("sqlite:").to_owned();
-    assert_eq!(holding(yard.house.folder(), KEY), Vec::<PathBuf>::new());
+    // (What sandboxes themselves hold was searched from inside; their layers are this machine's own programs.)
+    for part in ["library", "scratch"] {
+        assert_eq!(holding(&yard.house.folder().join(part), KEY), Vec::<PathBuf>::new());
+    }
     yard.close().await;
     assert_eq!(holding(Path::new(&kept).parent().unwrap(), KEY), Vec::<PathBuf>::new());
     database.drop().await;

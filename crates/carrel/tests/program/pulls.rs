@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::binary;
 
 pub(crate) async fn start(data: &Path) -> Server {
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let server = Server::with(binary(), data)
         .env("CARREL_LOG_LEVEL", "error")
         .env("CARREL_SANDBOXES_PROVIDER", "local")

@@ -139,6 +139,9 @@ async fn find_repo(client: &Client, typed: &str) -> Result<RepoName, Failure> {
         return Ok(repo.name.clone());
     }
     let source = read_source(typed)?;
+    if is_place {
+        tell_of_uncommitted(typed);
+    }
     let repo = match known.items.into_iter().find(|repo| repo.source.as_ref() == Some(&source)) {
         Some(repo) => repo,
         None => {
@@ -157,6 +160,16 @@ async fn find_repo(client: &Client, typed: &str) -> Result<RepoName, Failure> {
             .exit(Exit::Conflict));
     }
     Ok(repo.name)
+}
+
+/// An agent sees what is committed, and nothing else of a folder.
+fn tell_of_uncommitted(folder: &str) {
+    let status = std::process::Command::new("git").args(["-C", folder, "status", "--porcelain"]).output();
+    let changed =
+        status.map_or(0, |status| status.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count());
+    if changed > 0 {
+        say::aside(format_args!("carrel: {changed} files here are not committed, and so not part of it"));
+    }
 }
 
 /// A prompt's first line, as long as a title may be.

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use crate::binary;
 
-async fn start(data: &Path) -> Server {
+pub(crate) async fn start(data: &Path) -> Server {
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let server = Server::with(binary(), data)
         .env("CARREL_LOG_LEVEL", "error")
         .env("CARREL_SANDBOXES_PROVIDER", "local")
@@ -17,7 +18,7 @@ async fn start(data: &Path) -> Server {
     server.start().await
 }
 
-async fn ask(server: &Server, method: Method, path: &str, body: Option<Value>) -> (StatusCode, Value) {
+pub(crate) async fn ask(server: &Server, method: Method, path: &str, body: Option<Value>) -> (StatusCode, Value) {
     let http = Client::builder().no_proxy().build().unwrap();
     let mut request = http.request(method, format!("{}/api/v1{path}", server.url)).bearer_auth(&server.key);
     if let Some(body) = body {

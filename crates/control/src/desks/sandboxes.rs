@@ -262,7 +262,10 @@ impl SandboxesDesk<'_> {
         let view = self.look(id).await?;
         let subject = Subject::Sandbox { id: Some(id), agent: view.agent_id.as_ref() };
         self.house.admit(grant, Action::SandboxDestroy, subject).await?;
-        if view.task_id.is_some() && view.phase == Phase::Ready {
+        if view.task_id.is_some() && matches!(view.phase, Phase::Ready | Phase::Paused) {
+            if view.phase == Phase::Paused {
+                self.house.wake(grant, id).await?;
+            }
             match crate::work::save_work(self.house, id).await {
                 // Nothing is there to be saved, or it is no desk with a checkout.
                 Ok(_) | Err(Error::Conflict { .. } | Error::NotFound { .. }) => {}

@@ -20,6 +20,7 @@ use carrel_model::{
     audit::{AuditLine, Outcome},
     public::{CheckState, PullPhase, PullView, Verdict},
     repo::{MergeStyle, Repo},
+    task::TaskWant,
 };
 
 use super::{
@@ -177,6 +178,7 @@ impl Merging {
                 return self.finish(pull, Vec::new()).await;
             }
             self.gates(&pull)?;
+            self.still_wanted(&pull).await?;
             if let Some(merged) = self.attempt(&hold, &pull).await? {
                 return Ok(merged);
             }
@@ -208,6 +210,16 @@ impl Merging {
             return Err(MergeRefused::ChecksFailed { log });
         }
         Ok(())
+    }
+
+    /// Somebody may have closed its task while it waited for the lane or for its check.
+    async fn still_wanted(&self, pull: &PullView) -> Result<(), MergeRefused> {
+        let Some(task) = pull.task_id else { return Ok(()) };
+        let task = self.house.store.tasks().find(task).await.map_err(Error::from)?;
+        match task.is_some_and(|task| task.want == TaskWant::Closed && task.branch == pull.head) {
+            true => Err(MergeRefused::Closed),
+            false => Ok(()),
+        }
     }
 
     /// One try. Nothing when the base moved meanwhile.
@@ -258,6 +270,7 @@ impl Merging {
         } else {
             Arc::clone(&self.forge)
         };
+        self.still_wanted(pull).await?;
         let merge = forge::Merge { way: way_of(self.style), head: head.clone(), title: None, message: None };
         match merged.merge(PullNumber(pull.number), &merge).await {
             Ok(_) => {}

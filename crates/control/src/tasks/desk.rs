@@ -7,7 +7,7 @@ use carrel_model::{
     Action, Authority, Branch, CommitId, Grant, KeyId, SandboxId, SessionId,
     agent::{Agent, Voice},
     repo::{Repo, RepoPhase},
-    sandbox::{AtEnd, Author, Checkout, Isolation, Lifetime, Manners, Network, Phase, Spec},
+    sandbox::{AtEnd, Author, Checkout, Isolation, Lifetime, Manners, Network, Phase, Spec, Want},
     session::{MomentKind, Session},
     task::Task,
 };
@@ -170,27 +170,23 @@ pub(crate) async fn ensure_session(house: &Arc<House>, id: &SessionId) -> Result
 
 /// Waits until a desk works. What sleeps is woken.
 pub(crate) async fn wait_for(house: &Arc<House>, grant: &Grant, id: &SandboxId) -> Result<(), Error> {
-    if matches!(look(house, id).await?, Found::Asleep) {
-        house.wake(grant, id).await?;
-    }
     let journal = house.store.journal();
     let mut follower = journal.follow(journal.head());
     loop {
-        match look_at_phase(house, id).await? {
-            Phase::Ready => return Ok(()),
-            Phase::Requested | Phase::Preparing | Phase::Paused => {}
-            phase @ (Phase::Closing | Phase::Gone | Phase::Failed) => {
-                let view = SandboxesDesk { house }.look(id).await?;
+        let view = SandboxesDesk { house }.look(id).await?;
+        match (view.phase, view.want) {
+            (Phase::Ready, Want::Ready) => return Ok(()),
+            // Also one that is about to fall asleep.
+            (Phase::Ready | Phase::Paused, Want::Paused) => drop(house.wake(grant, id).await?),
+            (Phase::Paused, Want::Ready) | (Phase::Requested | Phase::Preparing, Want::Ready | Want::Paused) => {
+                follower.next().await?;
+            }
+            (phase @ (Phase::Closing | Phase::Gone | Phase::Failed), _) | (phase, Want::Gone) => {
                 let note = view.note.clone().unwrap_or_default();
                 return Err(Error::Inside { why: format!("the desk is {}: {note}", phase.word()) });
             }
         }
-        follower.next().await?;
     }
-}
-
-async fn look_at_phase(house: &Arc<House>, id: &SandboxId) -> Result<Phase, Error> {
-    Ok(SandboxesDesk { house }.look(id).await?.phase)
 }
 
 async fn create(house: &Arc<House>, grant: &Grant, id: &SandboxId, wish: Wish<'_>) -> Result<(), Error> {

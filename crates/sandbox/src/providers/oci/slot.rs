@@ -180,6 +180,8 @@ impl Yard {
             fs::create_dir_all(folder.join(name))?;
         }
         fs::set_permissions(folder.join("run"), fs::Permissions::from_mode(0o700))?;
+        // The root that everybody inside walks through, whatever the server's own files are closed to.
+        fs::set_permissions(folder.join("upper"), fs::Permissions::from_mode(0o755))?;
         std::os::unix::fs::chown(folder.join("run"), Some(record.base), Some(record.base))?;
         let cgroup = self.cgroup(record);
         let limits = &record.limits;

@@ -1,0 +1,76 @@
+//! Tasks with a real server that is killed again and again: every card ends true, every commit is there once.
+
+use std::path::Path;
+
+use carrel_testkit::Server;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::pulls::{ask, start};
+
+/// How many work at the same time.
+const TASKS: usize = 3;
+/// How many commits each makes.
+const COMMITS: usize = 4;
+/// How often the server dies.
+const DEATHS: usize = 4;
+
+async fn phases(server: &Server) -> Vec<(i64, String)> {
+    let (_, page) = ask(server, Method::GET, "/tasks", None).await;
+    let read = |task: &Value| (task["id"].as_i64().unwrap(), task["phase"].as_str().unwrap().to_owned());
+    page["items"].as_array().unwrap().iter().map(read).collect()
+}
+
+/// How many commits the branches of all tasks have, as the mirror knows them.
+fn commits(data: &Path) -> usize {
+    let mirror = data.join("library/mirrors/own/1.git");
+    let told = std::process::Command::new("git")
+        .args(["--git-dir", mirror.to_str().unwrap(), "-c", "safe.directory=*"])
+        .args(["log", "--format=%s", "--glob=refs/heads/task-*", "--not", "main"])
+        .output()
+        .unwrap();
+    String::from_utf8_lossy(&told.stdout).lines().filter(|subject| subject.starts_with("feat: step")).count()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_dies_again_and_again_loses_nothing_and_doubles_nothing() {
+    assert!(rustix::process::geteuid().is_root(), "this test makes namespaces and needs root");
+    let data = tempfile::tempdir().unwrap();
+    let mut server = start(data.path()).await;
+    ask(&server, Method::POST, "/repos", Some(json!({"new": true, "name": "own"}))).await;
+    let steps = format!(
+        "for step in $(seq {COMMITS}); do echo said $step; echo $step >\"$CARREL_PROMPT.$step\"; git add -A; \
+         git commit -qm \"feat: step $step\"; git push -q; sleep 0.5; done"
+    );
+    let agent = json!({"name": "steady", "dialect": "shell", "command": steps});
+    ask(&server, Method::POST, "/agents", Some(agent)).await;
+    for number in 0..TASKS {
+        let task = json!({"repo": "own", "agent": "steady", "title": format!("w{number}"), "start": true});
+        let (status, answer) = ask(&server, Method::POST, "/tasks", Some(task)).await;
+        assert!(status.is_success(), "{answer}");
+    }
+    for death in 1..=DEATHS {
+        // Dies when a part of the work is done: at other moments in every run.
+        while commits(data.path()) < death * TASKS * COMMITS / (DEATHS + 1) {
+            assert!(phases(&server).await.iter().all(|(_, phase)| phase != "needs_you" && phase != "failed"));
+        }
+        server.kill().await;
+        server = start(data.path()).await;
+    }
+    while !phases(&server).await.iter().all(|(_, phase)| phase == "in_review") {
+        let now = phases(&server).await;
+        assert!(now.iter().all(|(_, phase)| phase != "needs_you" && phase != "failed"), "{now:?}");
+    }
+    assert_eq!(commits(data.path()), TASKS * COMMITS, "every commit once");
+    let (_, pulls) = ask(&server, Method::GET, "/pulls?repo=own", None).await;
+    assert_eq!(pulls["items"].as_array().unwrap().len(), TASKS, "{pulls}");
+    for (id, _) in phases(&server).await {
+        let (_, task) = ask(&server, Method::GET, &format!("/tasks/{id}"), None).await;
+        assert_eq!(task["ahead"], COMMITS, "{task}");
+        let (_, closed) = ask(&server, Method::POST, &format!("/tasks/{id}/close?wait=closed&timeout=300"), None).await;
+        assert_eq!(closed["phase"], "closed", "{closed}");
+    }
+    let is_left = |page: &Value| page["items"].as_array().unwrap().iter().any(|sandbox| sandbox["want"] != "gone");
+    while is_left(&ask(&server, Method::GET, "/sandboxes", None).await.1) {}
+    assert!(server.terminate().await.success());
+}

@@ -341,6 +341,8 @@ impl TasksDesk<'_> {
         Ok(match (head, save) {
             // Once nobody works, what counts is what was published.
             (Some(head), _) if !task.phase.is_busy() && task.phase != TaskPhase::NeedsYou => Some(head),
+            // A save from before the newest commit says less than that commit.
+            (Some(head), Some(save)) if !mirror.is_ancestor(&head, &save).await? => Some(head),
             (head, save) => save.or(head),
         })
     }

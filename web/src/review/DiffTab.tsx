@@ -19,7 +19,10 @@ import { type ReadFile, readFiles } from './patch'
 import { drafts, inOneMessage, useReview } from './review'
 
 export default function DiffTab({ task, act, since }: { task: Task; act: Act; since?: number | undefined }) {
-  const patch = useQuery({ ...diff(task.id, `${task.head ?? ''} ${task.phase}`, since), placeholderData: (before) => before })
+  const patch = useQuery({
+    ...diff(task.id, `${task.head ?? ''} ${task.phase}`, since),
+    placeholderData: (before) => before,
+  })
   const files = useMemo(() => (patch.data ? readFiles(patch.data) : []), [patch.data])
   const [review, change] = useReview(task.id)
   const [isSplit, setSplit] = useState(() => localStorage.getItem('carrel.diff') === 'split')

@@ -468,10 +468,6 @@ fn agent() -> AgentView {
 
 #[test]
 fn an_entry_of_each_kind_carries_its_subject() {
-    // Whatever features the JSON library was built with: what has no order of its own is shown in one.
-    let mut settings = insta::Settings::clone_current();
-    settings.set_sort_maps(true);
-    let _shown = settings.bind_to_scope();
     let happenings = [
         Happening::Sandbox { sandbox: Box::new(SandboxView::from(&sandbox(Phase::Ready))) },
         Happening::Key { key: KeyView::from(&key(Authority::Admin)) },
@@ -512,6 +508,10 @@ fn an_entry_of_each_kind_carries_its_subject() {
         assert_eq!(word, happening.kind().word());
         let entry = Entry { cursor: Cursor(17), at: at(5), happening };
         survives(&entry);
+        // A source of a template has no order of its own: it is shown in one, however the JSON library was built.
+        let mut settings = insta::Settings::clone_current();
+        settings.set_sort_maps(word == "template");
+        let _shown = settings.bind_to_scope();
         assert_json_snapshot!(format!("entry_{word}"), entry);
     }
 }

@@ -36,8 +36,8 @@ test: setup-test web ## runs every test: Rust on SQLite and PostgreSQL, the page
 	cargo $(if $(NEXTEST),nextest run,test) --package carrel-envd --features daemon
 	cd web && npm test --silent
 	cargo build
-	cd web && CARREL_BIN="$(TARGET)/debug/carrel" npm run --silent e2e
-	CARREL_BIN="$(TARGET)/debug/carrel" CARREL_CACHE="$(CACHE)" tests/sdk/run
+	cd web && CARREL_BIN="$(TARGET)/debug/carrel" ../scripts/again npm run --silent e2e
+	CARREL_BIN="$(TARGET)/debug/carrel" CARREL_CACHE="$(CACHE)" scripts/again tests/sdk/run
 
 .PHONY: agents
 agents: ## runs real agent programs (1 GB from npm) against a scripted model

@@ -151,5 +151,6 @@ pub fn router(control: Control, options: Options) -> Router {
         // Outside of our own headers and limits: they are for our own pages.
         .layer(middleware::from_fn_with_state(doors.clone(), e2b::plane::by_name))
         .layer(middleware::from_fn_with_state(doors.clone(), door::around))
+        .layer(middleware::map_request(door::hear_out))
         .with_state(doors)
 }

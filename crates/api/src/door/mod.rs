@@ -3,6 +3,7 @@
 mod around;
 mod ask;
 mod bearer;
+mod linger;
 mod passing;
 mod problem;
 mod show;
@@ -13,6 +14,7 @@ pub(crate) use ask::{AskedOnce, Json, Limit, Name, Names, OptionalJson, Query, R
 pub(crate) use bearer::{
     Asker, FromOwnPage, Granted, Limiter, Origin, cookie_value, is_our_key, is_own_page, visit_of,
 };
+pub(crate) use linger::hear_out;
 pub(crate) use passing::{Passage, pass_on};
 pub(crate) use problem::Problem;
 pub(crate) use show::{Created, Waited};

@@ -195,9 +195,19 @@ async fn giant_answers_pass_and_giant_questions_do_not() {
         (&total["total"]["unpriced"], &total["total"]["estimated"], &total["items"][0]["name"]),
         (&json!(1), &json!(1), &json!("local"))
     );
-    let request = house.request(Method::POST, "/llm/local/v1/embeddings").body(giant);
-    let (status, answer) = house.ask(request).await;
-    assert_eq!((status.as_u16(), &answer["error"]["code"]), (413, &json!("request_too_large")));
+    // However far a giant had come when it was refused, it hears why.
+    for length in [33, 34, 36, 40] {
+        let body = giant[..length << 20].to_owned();
+        let (status, answer) = house.ask(house.request(Method::POST, "/llm/local/v1/embeddings").body(body)).await;
+        assert_eq!((status.as_u16(), &answer["error"]["code"]), (413, &json!("request_too_large")));
+        let body = giant[..length << 20].to_owned();
+        let (status, answer) = house.ask(house.bare_request(Method::POST, "/api/v1/sandboxes").body(body)).await;
+        assert_eq!(
+            (status.as_u16(), &answer["type"].as_str().unwrap().ends_with("unauthenticated")),
+            (401, &true),
+            "{answer}"
+        );
+    }
     assert_eq!(upstream.seen().len(), 1);
     house.close().await;
     database.drop().await;

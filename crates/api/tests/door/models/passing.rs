@@ -203,7 +203,7 @@ async fn giant_answers_pass_and_giant_questions_do_not() {
         let body = giant[..length << 20].to_owned();
         let (status, answer) = house.ask(house.bare_request(Method::POST, "/api/v1/sandboxes").body(body)).await;
         assert_eq!(
-            (status.as_u16(), &answer["type"].as_str().unwrap().ends_with("unauthenticated")),
+            (status.as_u16(), &answer["type"].as_str().unwrap().ends_with("unauthorized")),
             (401, &true),
             "{answer}"
         );

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod care;
+pub mod carry;
 mod commit;
 mod error;
 pub mod gateway;

@@ -99,8 +99,10 @@ impl Repository for Hosted {
 
     /// What no rung of the ladder settles.
     async fn conflicts(&self, base: &CommitId, head: &CommitId) -> Result<Vec<String>, ForgeError> {
-        let pair = [(base.clone(), head.clone())];
-        let plain = self.mirror.conflicts(&pair).await.map_err(away)?.pop().unwrap_or_default();
+        // What two commits come to does not change; how it is settled may, because we learn.
+        let pair = vec![(base.clone(), head.clone())];
+        let forecaster = self.house.forges.forecaster(&self.repo.name);
+        let plain = forecaster.conflicts(&self.mirror, pair).await.map_err(away)?.pop().unwrap_or_default();
         if plain.is_empty() {
             return Ok(plain);
         }

@@ -23,7 +23,7 @@ mod walk;
 pub(crate) use self::{
     bases::{tell_of_bases, watch_base},
     letters::take_letter,
-    look::{look_at_pull, look_at_pulls_of},
+    look::{look_at_pull, look_at_pulls_of, look_at_pulls_soon},
     merge::merge_pull,
     view::{LANE_CHECK, checks_of, comment_of, review_of},
     walk::{look_at_repo, take_up_former_lanes, walk},

@@ -8,6 +8,7 @@
 
 pub(crate) mod desk;
 mod keeper;
+mod messages;
 mod queue;
 mod review;
 mod steps;

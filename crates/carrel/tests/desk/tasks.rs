@@ -204,6 +204,9 @@ async fn two_that_change_the_same_line_are_told_and_the_second_rebases() {
     assert_eq!(yard.show("hello", "main:README.md").await, "# Blue");
     let log = git(Some(&yard.mirror("hello")), &["log", "--format=%s", "main"]).await;
     assert!(log.contains("red") && log.contains("blue"), "{log}");
+    // How it was settled is known from now on.
+    let known = std::fs::read_dir(yard.mirror("hello").join("rr-cache")).unwrap().flatten();
+    assert!(known.into_iter().any(|entry| entry.path().join("postimage").exists()), "nothing was learnt");
     yard.close().await;
 }
 

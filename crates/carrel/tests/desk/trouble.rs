@@ -187,3 +187,29 @@ fn search(folder: &std::path::Path, what: &[u8], found: &mut Vec<std::path::Path
         }
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_house_commits_is_signed_with_the_key_that_it_was_given() {
+    let yard = Yard::open().await;
+    yard.hosted("hello", json!({"merge": "merge"})).await;
+    let key = yard.house.folder().join("signs");
+    let mut draw = tokio::process::Command::new("ssh-keygen");
+    assert!(draw.args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(&key).status().await.unwrap().success());
+    let private = std::fs::read_to_string(&key).unwrap();
+    std::fs::remove_file(&key).unwrap();
+    yard.post("/api/v1/secrets", json!({"name": "signing-key", "value": private, "repo": "hello"})).await;
+    yard.agent("scribe", COMMITS).await;
+    let task = yard.task("hello", "scribe", "Write down a wish", "in_review").await;
+    yard.act(&task, "merge", "merged").await;
+    let public = std::fs::read_to_string(key.with_extension("pub")).unwrap();
+    let signers = yard.house.folder().join("signers");
+    std::fs::write(&signers, format!("carrel@localhost {public}")).unwrap();
+    let file = format!("gpg.ssh.allowedSignersFile={}", signers.display());
+    let args = ["-c", "gpg.format=ssh", "-c", &file, "verify-commit", "main"];
+    git(Some(&yard.mirror("hello")), &args).await;
+    let mut found = Vec::new();
+    let secret = private.lines().nth(2).unwrap();
+    search(yard.house.folder(), secret.as_bytes(), &mut found);
+    assert_eq!(found, Vec::<std::path::PathBuf>::new(), "the key is in no file");
+    yard.close().await;
+}

@@ -121,6 +121,7 @@ impl Repository for Hosted {
             return Err(ForgeError::Conflict { why: MOVED.into() });
         }
         let author = self.mirror.author_of(&weave.head).await.map_err(away)?;
+        let signer = crate::pulls::signer_of(&self.house, &self.repo.name).await.map_err(refused)?;
         let offer = Offer {
             base: &weave.base,
             head: &weave.head,
@@ -128,7 +129,7 @@ impl Repository for Hosted {
             message: &weave.message,
             author: &author,
             committer: &Identity::house(),
-            signer: None,
+            signer: signer.as_ref(),
         };
         match self.house.forges.ladder.integrate(&self.mirror, &offer).await.map_err(away)? {
             Integrated::Already => Ok(Woven::Clean(weave.base.clone())),

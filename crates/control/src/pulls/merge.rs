@@ -29,6 +29,7 @@ use super::{
     lane::Hold,
     look_at_pull, look_at_pulls_soon, publish,
     rebase::{Rebased, rebase_branch},
+    signer_of,
     view::LANE_CHECK,
 };
 use crate::{
@@ -264,6 +265,7 @@ impl Merging {
         }
         let author = self.mirror.author_of(&head).await?;
         let committer = Identity::house();
+        let signer = signer_of(&self.house, &self.repo.name).await?;
         let message = message_of(pull, self.style);
         let offer = Offer {
             base: &base,
@@ -272,7 +274,7 @@ impl Merging {
             message: &message,
             author: &author,
             committer: &committer,
-            signer: None,
+            signer: signer.as_ref(),
         };
         let integrated = self.house.forges.ladder.integrate(&self.mirror, &offer).await?;
         let (commit, regenerate, records) = match integrated {

@@ -17,6 +17,7 @@ mod merge;
 mod open;
 mod publish;
 mod rebase;
+mod sign;
 mod view;
 mod walk;
 
@@ -33,6 +34,7 @@ pub(crate) use self::{
     open::{PullWish, open_pull},
     publish::publish,
     rebase::{Rebased, rebase_branch},
+    sign::signer_of,
 };
 pub use self::{
     forecast::{Foreseen, ForeseenWith, Live, Moved},

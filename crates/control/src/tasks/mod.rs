@@ -8,6 +8,7 @@
 
 pub(crate) mod desk;
 mod keeper;
+mod ladder;
 mod messages;
 mod queue;
 mod review;

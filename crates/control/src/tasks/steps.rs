@@ -17,7 +17,7 @@ use tokio::sync::Notify;
 
 use super::{
     desk::{self, Found},
-    messages,
+    ladder, messages,
     turn::{self, At, Went},
 };
 use crate::{
@@ -386,6 +386,7 @@ impl Hand<'_> {
         }
         let mirror = house.library.mirror(&task.repo).await?;
         let head = mirror.find(&task.branch.full()).await?.unwrap_or(head);
+        let learnt = ladder::learn(house, task, &head).await?;
         pulls::publish(house, &task.repo, &task.branch).await?;
         let odd = messages::odd(house, task).await?;
         let pull = pulls::open_pull(house, &self.wish(sandbox, &odd).await?).await?;
@@ -402,6 +403,9 @@ impl Hand<'_> {
             }
             (task.head, task.ahead, task.behind) = (Some(head), ahead, behind);
             task.told.remove("rebase_wanted");
+            if learnt {
+                task.told.remove(ladder::ASKED);
+            }
             // It was published before that was heard.
             if task.want == TaskWant::Rest {
                 task.want = TaskWant::Review;
@@ -428,7 +432,10 @@ impl Hand<'_> {
         let (house, task) = (self.house, self.task);
         match pulls::rebase_branch(house, &task.repo, &task.branch, &task.base).await? {
             Rebased::Already => Ok(true),
-            Rebased::Moved { .. } => {
+            Rebased::Moved { records, .. } => {
+                if let Some(words) = ladder::in_words(&records) {
+                    self.record_and_say(Some(words), |_| {}).await?;
+                }
                 // The desk follows its branch.
                 work::refresh(house, sandbox).await?;
                 let line = format!("git fetch -q origin '{0}' && git reset -q --hard FETCH_HEAD", task.branch);
@@ -462,7 +469,11 @@ impl Hand<'_> {
              origin/{base}`, settle the conflicts so that both changes keep their meaning, finish the rebase, and check \
              your work again."
         );
+        let asked = ladder::pair(self.house, self.task).await?;
         self.back_to_agent(text, |task| {
+            if let Some(asked) = asked {
+                task.told.insert(ladder::ASKED.into(), asked);
+            }
             let head = task.head.as_ref().map(ToString::to_string).unwrap_or_default();
             task.told.insert("conflict".into(), head);
             task.rebases += 1;
@@ -533,7 +544,8 @@ impl Hand<'_> {
         };
         match pulls::merge_pull(self.house, wish).await {
             Ok(merged) => {
-                let note = format!("Merged into `{}`.", task.base);
+                let settled = ladder::in_words(&merged.records).map(|words| format!(" {words}")).unwrap_or_default();
+                let note = format!("Merged into `{}`.{settled}", task.base);
                 self.record_and_say(Some(note), move |task| {
                     seen(task, &merged.pull);
                     task.ended_at.get_or_insert(merged.pull.updated_at);

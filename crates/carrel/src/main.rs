@@ -1,6 +1,7 @@
 //! Carrel: a private desk for every coding agent. One binary: the server and its command line.
 #![forbid(unsafe_code)]
 
+mod backup;
 mod cli;
 mod client;
 mod config;

@@ -9,9 +9,11 @@ use crate::{
     client::{self, Client},
     config,
     data::DataDir,
-    doctor,
+    df, doctor,
     failure::Failure,
-    run, say, serve, tls,
+    run, say, serve,
+    support::{self, SupportArgs},
+    tls,
 };
 
 /// A private desk for every coding agent.
@@ -97,6 +99,10 @@ enum Verb {
     Backup(BackupArgs),
     /// Make a house from such a file, in an empty data directory
     Restore(RestoreArgs),
+    /// Say what this house takes on disk, and what makes it smaller
+    Df,
+    /// Write a file for whoever helps: findings and numbers, no secret and nobody's work
+    Support(SupportArgs),
     /// Measure this host, with the peers found on it in the same run
     Bench(carrel_bench::Args),
     /// Print completions for a shell
@@ -185,6 +191,8 @@ impl Cli {
             Verb::Audit(args) => args.run(&client()?).await,
             Verb::Backup(args) => backup::backup(&data()?, args, common.json).await,
             Verb::Restore(args) => backup::restore(&data()?, args, common.json).await,
+            Verb::Df => df::df(&data()?, common.json),
+            Verb::Support(args) => support::support(&data()?, args, &common).await,
             Verb::SignIn { open } => client::sign_in(&client()?, open).await,
             Verb::Completions { shell } => {
                 let mut script = Vec::new();

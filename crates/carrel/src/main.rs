@@ -6,6 +6,7 @@ mod cli;
 mod client;
 mod config;
 mod data;
+mod df;
 mod doctor;
 mod e2b;
 mod failure;
@@ -13,6 +14,7 @@ mod models;
 mod run;
 mod say;
 mod serve;
+mod support;
 mod tls;
 mod values;
 

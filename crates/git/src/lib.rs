@@ -5,6 +5,7 @@
 
 mod bundle;
 mod care;
+pub mod carry;
 mod commit;
 mod error;
 pub mod gateway;

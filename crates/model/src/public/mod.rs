@@ -27,7 +27,7 @@ pub use pull::{
     BaseView, CheckState, CheckView, CommentView, NewMerge, NewPull, NewPullComment, NewPullReview, PullNews,
     PullPhase, PullView, ReviewView, Side, Verdict,
 };
-pub use repo::{NewRepo, PushView, RepoChange, RepoView};
+pub use repo::{NewRepo, PullRulesChange, PushView, RepoChange, RepoView};
 pub use secret::{NewSecret, SecretText, SecretView};
 pub use template::{From, NewTemplate, TemplateView};
 pub use usage::{BudgetState, BudgetView, UsageBy, UsageSum, UsageView};

@@ -234,9 +234,7 @@ impl Provider for E2b {
     }
 
     fn lacks_gateway(&self) -> Option<String> {
-        let why = "sandboxes at E2B have no way to the repositories of this house yet; use the provider `local` or `oci` \
-                   for a checkout";
-        Some(why.into())
+        Some("sandboxes at E2B cannot ask this house for anything; what they need is carried there".into())
     }
 
     fn pausing(&self) -> Option<&dyn Pausing> {

@@ -16,7 +16,7 @@ mod work;
 
 pub use ask::{
     Defaults, Field, NewCheckout, NewFork, NewKey, NewLimits, NewNetwork, NewPause, NewSandbox, NewSnapshot,
-    NewTimeout, SignIn,
+    NewTimeout, NewVolumeMount, SignIn,
 };
 pub use entry::{Cursor, Drain, Entry, Happening, Kind, Reset};
 pub use exec::{

@@ -76,7 +76,7 @@ async fn what_a_repository_wants_of_pulls_is_done_and_nobody_merges_without_enou
     assert_eq!((&pull["draft"], &pull["phase"]), (&json!(false), &json!("open")), "{pull}");
     let refused = |problem: &Value, has: u32| {
         let detail = problem["detail"].as_str().unwrap_or_default();
-        assert!(detail.contains(&format!("it has {has} of the 2 approvals")), "{problem}");
+        assert!(detail.contains(&format!("has {has} of the 2 approvals")), "{problem}");
     };
     let merge = async || yard.house.ask(yard.house.request(Method::POST, "/api/v1/pulls/hello/1/merge")).await;
     refused(&merge().await.1, 0);

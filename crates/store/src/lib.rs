@@ -36,7 +36,7 @@ mod volumes;
 pub use agents::Agents;
 pub use audit::AuditFilter;
 pub use change::Tx;
-pub use copy::copy_sqlite;
+pub use copy::{copy_sqlite, rehome_sqlite};
 pub use error::StoreError;
 pub use execs::Execs;
 pub use idempotency::Seen;

@@ -13,6 +13,7 @@ mod keeper;
 mod ledger;
 mod library;
 mod models;
+mod numbers;
 mod paging;
 mod pulls;
 mod registry;

@@ -414,6 +414,10 @@ carrel_pool_waiting 6
 carrel_forge_budget_remaining 4812
 carrel_forge_budget_limit 5000
 carrel_orphans 0
+carrel_lost_work 0
+carrel_zombies_total 0
+carrel_disk_bytes{kind="total"} 512000000000
+carrel_disk_bytes{kind="free"} 231000000000
 `
 
 function conversation(ago: (minutes: number) => string): Moment[] {

@@ -125,7 +125,12 @@ export function CardFace({
       )}
       <footer className="mt-2 flex flex-wrap items-center gap-x-2.5 gap-y-1 text-tiny text-faint">
         <DeskDot task={task} />
-        <span className="max-w-28 truncate" title={`Repository ${task.repo}`}>
+        <span
+          className="max-w-32 truncate"
+          title={`${task.agent ? `Agent ${task.agent}, repository` : 'Repository'} ${task.repo}`}
+        >
+          {task.agent && <span className="text-soft">{task.agent}</span>}
+          {task.agent && ' · '}
           {task.repo}
         </span>
         <Distance task={task} />
@@ -156,7 +161,7 @@ function Doing({ task }: { task: Task }) {
     return (
       <p
         className={cx(
-          'mt-1.5 line-clamp-2 rounded-md px-2 py-1 text-small wrap-anywhere',
+          'mt-1.5 line-clamp-3 rounded-md px-2 py-1 text-small wrap-anywhere',
           task.phase === 'failed' ? 'bg-oxblood-wash text-oxblood' : 'bg-brass-wash text-brass',
         )}
       >

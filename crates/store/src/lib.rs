@@ -8,6 +8,7 @@
 
 mod agents;
 mod audit;
+mod bells;
 mod change;
 mod error;
 mod execs;
@@ -32,6 +33,7 @@ mod usage;
 
 pub use agents::Agents;
 pub use audit::AuditFilter;
+pub use bells::{BellRecord, Bells};
 pub use change::Tx;
 pub use error::StoreError;
 pub use execs::Execs;
@@ -183,6 +185,11 @@ impl Store {
     /// The merge lanes.
     pub fn lanes(&self) -> Lanes<'_> {
         Lanes { store: self }
+    }
+
+    /// The browsers that want to be told, and what of.
+    pub fn bells(&self) -> Bells<'_> {
+        Bells { store: self }
     }
 
     /// The secrets.

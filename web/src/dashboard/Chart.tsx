@@ -58,7 +58,10 @@ export default function Chart({
           },
           y: { range: (_, low, high) => [Math.min(0, low ?? 0), Math.max(1, (high ?? 1) * 1.1)] },
         },
-        axes: [axis, { ...axis, size: 44 }],
+        axes: [
+          { ...axis, space: 90, values: (_, ticks) => ticks.map(clock) },
+          { ...axis, size: 44 },
+        ],
         series: [
           {},
           ...series.map((it) => ({
@@ -94,6 +97,9 @@ export default function Chart({
     />
   )
 }
+
+const CLOCK = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' })
+const clock = (second: number) => CLOCK.format(second * 1000)
 
 function shape(times: readonly number[], series: readonly Series[]): uPlot.AlignedData {
   return [[...times], ...series.map((it) => [...it.values])] as uPlot.AlignedData

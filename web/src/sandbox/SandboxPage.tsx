@@ -7,6 +7,7 @@ import { lazy, type ReactNode, Suspense } from 'react'
 import { Refusal, say } from '../api/problem'
 import { providers, sandbox as sandboxQuery } from '../api/queries'
 import type { Breaker, SandboxView } from '../api/types'
+import { EditorButton } from '../desk/EditorButton'
 import { Button } from '../ui/Button'
 import { Copy } from '../ui/Copy'
 import { Ago, Until } from '../ui/Moments'
@@ -131,6 +132,7 @@ function Verbs({ sandbox }: { sandbox: SandboxView }) {
   const verbs = useVerbs(sandbox)
   return (
     <div className="flex flex-wrap gap-2">
+      {sandbox.phase === 'ready' && <EditorButton sandboxId={sandbox.id} folder="/" />}
       {can.pause && (
         <Button icon={<Pause />} onClick={() => verbs.pause.mutate()}>
           Pause

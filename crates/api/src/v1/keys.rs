@@ -17,7 +17,11 @@ use crate::{
 };
 
 pub(super) fn routes() -> OpenApiRouter<Doors> {
-    OpenApiRouter::new().routes(routes!(create, list)).routes(routes!(get, change, revoke)).routes(routes!(rotate)).routes(routes!(link))
+    OpenApiRouter::new()
+        .routes(routes!(create, list))
+        .routes(routes!(get, change, revoke))
+        .routes(routes!(rotate))
+        .routes(routes!(link))
 }
 
 #[derive(Debug, Default, Deserialize, IntoParams)]

@@ -46,9 +46,9 @@ impl ReposDesk<'_> {
                 let missing = missing.iter().map(|it| format!("The credential lacks `{it}`.")).collect();
                 Ok(RepoFitness { missing, ..absent(why) })
             }
-            Err(ForgeError::NotFound { what }) => {
-                Ok(absent(format!("The forge shows us no {what}: is the address right, and may the credential see it?")))
-            }
+            Err(ForgeError::NotFound { what }) => Ok(absent(format!(
+                "The forge shows us no {what}: is the address right, and may the credential see it?"
+            ))),
             Err(ForgeError::Unavailable { why }) => Ok(absent(format!("The forge does not answer: {why}."))),
             Err(error) => Err(error.into()),
         }

@@ -48,6 +48,12 @@ impl KeysDesk<'_> {
         Ok(KeyView::from(&key))
     }
 
+    /// Whether a key is still good, for whoever was let in with it before.
+    pub async fn stands(&self, id: &KeyId) -> Result<bool, Error> {
+        let now = self.house.store.now();
+        Ok(self.house.store.keys().find(id).await?.is_some_and(|key| key.is_good_at(now)))
+    }
+
     /// A link that signs one browser in, once, as the holder of another key.
     pub async fn link_for(&self, grant: &Grant, id: &KeyId) -> Result<Link, Error> {
         self.house.admit(grant, Action::KeyChange, Subject::Key(id)).await?;

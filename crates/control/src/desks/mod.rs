@@ -14,6 +14,7 @@ pub(crate) mod keys;
 pub(crate) mod logs;
 pub(crate) mod members;
 pub(crate) mod models;
+pub(crate) mod notices;
 pub(crate) mod ports;
 pub(crate) mod providers;
 pub(crate) mod pulls;

@@ -113,6 +113,8 @@ pub struct Retention {
     pub transcripts: SignedDuration,
     /// Requests with an idempotency key.
     pub requests: SignedDuration,
+    /// What tasks that were closed had done, after they ended.
+    pub kept: SignedDuration,
 }
 
 impl Default for Patience {
@@ -135,6 +137,7 @@ impl Default for Retention {
             journal: SignedDuration::from_hours(7 * 24),
             transcripts: SignedDuration::from_hours(30 * 24),
             requests: SignedDuration::from_hours(24),
+            kept: SignedDuration::from_hours(90 * 24),
         }
     }
 }

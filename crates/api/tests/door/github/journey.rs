@@ -180,7 +180,6 @@ async fn a_test_of_the_connection_says_who_we_are_and_what_is_missing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "it waits for a word that does not come yet: the letter about a remark is not told on"]
 async fn work_is_published_opened_reviewed_checked_and_merged_at_github() {
     let database = carrel_testkit::TestDatabase::sqlite();
     let world = World::open(&database).await;

@@ -49,6 +49,8 @@ const drag = async (id: number, to: string) => {
   await visitor.page.mouse.down()
   await visitor.page.mouse.move(from.x + from.width / 2 + 20, from.y + 24, { steps: 4 })
   await visitor.page.mouse.move(target.x + target.width / 2, target.y + 60, { steps: 12 })
+  // A hand that lets go before the page has seen where it is drops nothing.
+  await visitor.page.locator(`[data-column="${to}"][data-over]`).waitFor()
   await visitor.page.mouse.up()
 }
 const sure = (act: string) =>

@@ -67,6 +67,15 @@ impl Mirror {
         Ok(names.map(|name| String::from_utf8_lossy(name).into_owned()).collect())
     }
 
+    /// Which of these commits are not here, by one look.
+    pub async fn missing(&self, commits: &[CommitId]) -> Result<Vec<CommitId>, GitError> {
+        let asked: String = commits.iter().map(|commit| format!("{commit}^{{commit}}\n")).collect();
+        let call = self.git().at(&self.path(), "cat-file").arg("--batch-check=%(objectname)").input(asked);
+        let told = call.patience(PATIENCE).text().await?;
+        let is_missing = |(commit, line): (&CommitId, &str)| line.ends_with(" missing").then(|| commit.clone());
+        Ok(commits.iter().zip(told.lines()).filter_map(is_missing).collect())
+    }
+
     /// How many commits a branch has that its base has not, and the other way round.
     pub async fn distance(&self, base: &Branch, branch: &Branch) -> Result<(u32, u32), GitError> {
         let (Some(base), Some(head)) = (self.find(&base.full()).await?, self.find(&branch.full()).await?) else {

@@ -145,6 +145,8 @@ pub enum Action {
     KeyCreate,
     /// Look at keys.
     KeyRead,
+    /// Give a key another name or role, or its holder a way in.
+    KeyChange,
     /// Give a key a new secret.
     KeyRotate,
     /// End a key.
@@ -232,7 +234,7 @@ impl Grant {
                 | SecretRead | AgentRead | AgentAdd | AgentRemove | SessionCreate | SessionRead | SessionMessage
                 | SessionDrive | TaskCreate | TaskRead | TaskMessage | TaskDrive | TaskMerge | TaskClose | ModelUse
                 | UsageRead => true,
-                KeyCreate | KeyRead | KeyRotate | KeyRevoke | SecretSet | SecretRemove | AuditRead => false,
+                KeyCreate | KeyRead | KeyChange | KeyRotate | KeyRevoke | SecretSet | SecretRemove | AuditRead => false,
             },
             Authority::Agent(me) => match (action, subject) {
                 (
@@ -379,6 +381,7 @@ impl Action {
             Action::EventsFollow => "events.follow",
             Action::KeyCreate => "key.create",
             Action::KeyRead => "key.read",
+            Action::KeyChange => "key.change",
             Action::KeyRotate => "key.rotate",
             Action::KeyRevoke => "key.revoke",
             Action::SecretRead => "secret.read",
@@ -435,6 +438,7 @@ impl Action {
             Action::EventsFollow => "follow the events",
             Action::KeyCreate => "create keys",
             Action::KeyRead => "look at keys",
+            Action::KeyChange => "change",
             Action::KeyRotate => "rotate",
             Action::KeyRevoke => "revoke",
             Action::SecretRead => "look at secrets",
@@ -567,6 +571,7 @@ mod tests {
         for action in [
             Action::KeyCreate,
             Action::KeyRead,
+            Action::KeyChange,
             Action::KeyRotate,
             Action::KeyRevoke,
             Action::SecretSet,

@@ -85,6 +85,17 @@ pub(crate) async fn sync(house: &House, name: &str) -> Value {
 }
 
 on_both_databases! {
+    async fn a_repo_that_lives_here_lacks_nothing(database: TestDatabase) {
+        let house = House::open(&database).await;
+        add(&house, json!({"name": "here", "new": true})).await;
+        let (status, told) = house.ask(house.request(Method::POST, "/api/v1/repos/here/test")).await;
+        assert_eq!(status.as_u16(), 200, "{told}");
+        assert_eq!((&told["forge"], &told["reached"], &told["missing"]), (&json!("embedded"), &json!(true), &json!([])));
+        refused(404, house.request(Method::POST, "/api/v1/repos/nowhere/test")).await;
+        house.close().await;
+        database.drop().await;
+    }
+
     async fn a_repo_is_added_fetched_changed_and_removed(database: TestDatabase) {
         let house = House::open(&database).await;
         let (work, head) = upstream(&house).await;

@@ -129,6 +129,8 @@ section!(
         journal_days: Whole<1, 36_500> = whole(7),
         transcript_days: Whole<1, 36_500> = whole(30),
         request_hours: Whole<1, 8_760> = whole(24),
+        /// What closed tasks and sessions had done and nobody merged; for good when zero.
+        kept_days: Whole<0, 36_500> = whole(90),
     }
 );
 section!(
@@ -390,6 +392,10 @@ impl Config {
             journal: SignedDuration::from_hours(keep.journal_days.get() as i64 * 24),
             transcripts: SignedDuration::from_hours(keep.transcript_days.get() as i64 * 24),
             requests: SignedDuration::from_hours(keep.request_hours.get() as i64),
+            kept: match keep.kept_days.get() {
+                0 => None,
+                days => Some(SignedDuration::from_hours(days as i64 * 24)),
+            },
         }
     }
 

@@ -5,9 +5,14 @@
 
 use std::{fs, path::Path, time::Duration};
 
-use carrel_model::{CommitId, RefName, TaskId};
+use carrel_model::{CommitId, Holder, RefName, TaskId};
 
-use crate::{Git, GitError, Identity, Mirror, commit::Draft, program::Call, refs::Move};
+use crate::{
+    Git, GitError, Identity, Mirror,
+    commit::Draft,
+    program::Call,
+    refs::{self, Move, Refs},
+};
 
 /// How long saving a large tree may take.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -81,12 +86,31 @@ impl Mirror {
         self.find(&RefName::wip(task)).await
     }
 
+    /// What somebody saved last.
+    pub async fn saved(&self, holder: &Holder) -> Result<Option<CommitId>, GitError> {
+        self.find(&holder.saves()).await
+    }
+
+    /// Forgets what somebody saved, when nobody will go on from it. Its objects stay.
+    pub async fn forget_saved(&self, holder: &Holder) -> Result<(), GitError> {
+        let name = holder.saves();
+        match self.find(&name).await? {
+            None => Ok(()),
+            Some(commit) => self.move_refs(&[Move { name, from: Some(commit), to: None }]).await,
+        }
+    }
+
     /// Forgets what a task saved, when nobody will go on from it. Its objects stay.
     pub async fn forget_wip(&self, task: TaskId) -> Result<(), GitError> {
         match self.wip(task).await? {
             None => Ok(()),
             Some(commit) => self.move_refs(&[Move { name: RefName::wip(task), from: Some(commit), to: None }]).await,
         }
+    }
+
+    /// What is kept of tasks and sessions that were closed.
+    pub async fn kept(&self) -> Result<Refs, GitError> {
+        refs::list(self.git(), &self.path(), &["refs/carrel/kept"]).await
     }
 
     /// The first parent of a commit.

@@ -10,6 +10,7 @@ pub mod breaker;
 pub mod exec;
 pub mod git;
 pub mod grant;
+pub mod holder;
 pub mod ids;
 pub mod key;
 pub mod number;
@@ -25,6 +26,7 @@ pub mod usage;
 
 pub use git::{Branch, BranchFormat, CommitId, RefName, RepoName, RepoSource};
 pub use grant::{Action, Authority, Denied, Grant, Role, Subject};
+pub use holder::Holder;
 pub use ids::{
     AgentId, ExecId, KeyId, Malformed, NodeId, ProviderName, PushId, SandboxId, SecretName, SessionId, TaskId,
     TemplateName,

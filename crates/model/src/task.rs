@@ -76,6 +76,9 @@ pub struct Task {
     /// What it has spent, in millionths of a dollar.
     #[serde(default)]
     pub spent_micros: i64,
+    /// That was counted by the house, which carried the questions to the models.
+    #[serde(default)]
+    pub counted: bool,
     /// What goes on, in a few words.
     #[serde(default)]
     pub doing: Option<String>,

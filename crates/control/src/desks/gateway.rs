@@ -7,7 +7,7 @@ use carrel_git::{
     gateway::{Service, Upload, Version, View},
 };
 use carrel_model::{
-    Action, Authority, Branch, BranchFormat, Grant, PushId, RepoName, SandboxId, Subject, TaskId,
+    Action, Authority, Branch, BranchFormat, Grant, Holder, PushId, RepoName, SandboxId, Subject,
     audit::{AuditLine, Outcome},
     push::Pusher,
     repo::{Push, PushedRef, Repo},
@@ -16,7 +16,7 @@ use carrel_model::{
 use tokio::io::AsyncRead;
 
 use super::repos::{bring_up_to_date, find};
-use crate::{Error, house::House, library};
+use crate::{Error, house::House, library, work};
 
 /// Lets fetches and pushes pass.
 pub struct GatewayDesk<'h> {
@@ -35,8 +35,8 @@ pub struct Visitor {
 /// From where somebody comes.
 enum Place {
     Outside,
-    /// A sandbox, with its task.
-    Sandbox(SandboxId, Option<TaskId>),
+    /// A sandbox, with whose desk it is.
+    Sandbox(SandboxId, Option<Holder>),
 }
 
 impl GatewayDesk<'_> {
@@ -62,7 +62,7 @@ impl GatewayDesk<'_> {
         let place = match &grant.authority {
             Authority::Sandbox(id) => match self.house.store.sandboxes().find(id).await? {
                 Some(sandbox) if sandbox.spec.repo.as_ref() == Some(name) && !sandbox.phase.is_over() => {
-                    Place::Sandbox(id.clone(), sandbox.spec.task_id)
+                    Place::Sandbox(id.clone(), work::holder_of(self.house, id, &sandbox.spec).await?)
                 }
                 // Not its own: the grant itself covers no repository, and says so.
                 _ => {
@@ -117,7 +117,8 @@ impl Visitor {
         };
         let (sandbox_id, task_id) = match &self.place {
             Place::Outside => (None, None),
-            Place::Sandbox(id, task) => (Some(id.clone()), *task),
+            Place::Sandbox(id, Some(Holder::Task(task))) => (Some(id.clone()), Some(*task)),
+            Place::Sandbox(id, _) => (Some(id.clone()), None),
         };
         let format = self.format();
         let branch_of = |name: &carrel_model::RefName| name.branch().and_then(|branch| format.task(&branch));
@@ -182,13 +183,16 @@ impl Visitor {
     fn view(&self) -> View {
         match &self.place {
             Place::Outside => View::default(),
-            Place::Sandbox(_, task) => View { task: *task },
+            Place::Sandbox(_, holder) => View { holder: holder.clone() },
         }
     }
 
     fn pusher(&self) -> Pusher {
         match &self.place {
-            Place::Sandbox(_, Some(task)) => Pusher::Task { task: *task, branch: self.format().of(*task) },
+            Place::Sandbox(_, Some(Holder::Task(task))) => {
+                Pusher::Task { task: *task, branch: self.format().of(*task) }
+            }
+            Place::Sandbox(_, Some(Holder::Session(session))) => Pusher::Session(session.clone()),
             _ => Pusher::Person {
                 hosted: self.repo.is_hosted(),
                 default_branch: self.repo.default_branch.clone(),

@@ -10,6 +10,7 @@ pub(crate) mod desk;
 mod keeper;
 mod queue;
 mod review;
+mod sleep;
 mod steps;
 mod talk;
 mod turn;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use carrel_agent::{DeskRules, Ending, Failure, Turn as Asked};
 use carrel_model::{
-    Grant, RefName, SandboxId, TaskId,
+    Grant, Holder, SandboxId, TaskId,
     agent::Voice,
     public::{NewExec, PullPhase, PullView},
     sandbox::{Depth, NetworkMode},
@@ -628,24 +628,10 @@ impl Hand<'_> {
         Ok(())
     }
 
-    /// Keeps what was done and is nowhere else under a ref of its own; nothing when the repository itself is gone.
+    /// Keeps what was done and is nowhere else under a ref of its own.
     async fn keep(&self) -> Result<Option<String>, Error> {
-        let (house, task) = (self.house, self.task);
-        if matches!(repos::find(house, &task.repo).await, Err(Error::NotFound { .. })) {
-            return Ok(None);
-        }
-        let mirror = house.library.mirror(&task.repo).await?;
-        let newest = match mirror.wip(task.id).await? {
-            Some(saved) => Some(saved),
-            None => mirror.find(&task.branch.full()).await?,
-        };
-        let Some(newest) = newest else { return Ok(None) };
-        if mirror.is_in(&task.base, &newest).await? || Some(&newest) == task.base_commit.as_ref() {
-            return Ok(None);
-        }
-        let kept = RefName::kept(task.id);
-        mirror.hold(&kept, &newest).await?;
-        Ok(Some(format!("What was done is kept as {kept} at {}.", newest.short())))
+        let task = self.task;
+        work::keep::keep(self.house, &Holder::Task(task.id), &task.repo, Some(&task.branch), &task.base).await
     }
 
     /// The desk of a task that is over ends, and its saves are forgotten: what they held is merged or kept.

@@ -144,7 +144,7 @@ pub struct SessionView {
     /// Whatever else belongs to it.
     #[schema(value_type = Object)]
     pub meta: serde_json::Map<String, serde_json::Value>,
-    /// The agent works on an answer.
+    /// The agent works on an answer, or the session is being closed.
     pub busy: bool,
     /// How many turns there were.
     pub turns: u32,
@@ -178,7 +178,7 @@ impl From<&Session> for SessionView {
             sandbox_id: session.sandbox_id.clone(),
             idle_s: session.idle,
             meta: session.meta.clone(),
-            busy: session.turn.is_some() || session.is_asked(),
+            busy: session.is_busy(),
             turns: session.turns,
             last_seq: session.last_seq,
             cost_usd: dollars(session.spent_micros),

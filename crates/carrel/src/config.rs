@@ -128,9 +128,8 @@ section!(
     Remember {
         journal_days: Whole<1, 36_500> = whole(7),
         transcript_days: Whole<1, 36_500> = whole(30),
+        kept_days: Whole<1, 36_500> = whole(90),
         request_hours: Whole<1, 8_760> = whole(24),
-        /// What closed tasks and sessions had done and nobody merged; for good when zero.
-        kept_days: Whole<0, 36_500> = whole(90),
     }
 );
 section!(
@@ -392,10 +391,7 @@ impl Config {
             journal: SignedDuration::from_hours(keep.journal_days.get() as i64 * 24),
             transcripts: SignedDuration::from_hours(keep.transcript_days.get() as i64 * 24),
             requests: SignedDuration::from_hours(keep.request_hours.get() as i64),
-            kept: match keep.kept_days.get() {
-                0 => None,
-                days => Some(SignedDuration::from_hours(days as i64 * 24)),
-            },
+            kept: SignedDuration::from_hours(keep.kept_days.get() as i64 * 24),
         }
     }
 

@@ -128,16 +128,21 @@ pub(crate) async fn serve(data: DataDir, args: ServeArgs, errand: Option<Errand>
     }
 }
 
+/// Where the database of a house is.
+pub(crate) fn database_of(data: &DataDir, config: &Config) -> Result<Database, Failure> {
+    Ok(match config.database.url.as_str() {
+        "" => Database::Sqlite(data.path().join("carrel.db")),
+        url => Database::parse(url)?,
+    })
+}
+
 async fn open_house(data: &DataDir, config: &Config, front: &str) -> Result<(Store, Control, Engines), Failure> {
     if !["local", "oci", "e2b", "fake"].contains(&config.sandboxes.provider.as_str()) {
         let sentence = format!("there is no provider `{}`", config.sandboxes.provider);
         let hint = "sandboxes.provider: this build has `local`, `oci`, `e2b` and `fake`";
         return Err(Failure::new(sentence).hint(hint).exit(Exit::Usage));
     }
-    let database = match config.database.url.as_str() {
-        "" => Database::Sqlite(data.path().join("carrel.db")),
-        url => Database::parse(url)?,
-    };
+    let database = database_of(data, config)?;
     let options = Options {
         schema: config.database.schema.clone(),
         connections: config.database.connections.get() as u32,

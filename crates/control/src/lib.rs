@@ -28,7 +28,10 @@ pub use carrel_envd::{Content, Line, wire::Operation};
 pub use carrel_forge::hooks::{Dialect as LetterDialect, HookError as LetterError, MOST_BYTES as LARGEST_LETTER};
 pub use carrel_git::gateway::{Service as GitService, Upload, Version as GitVersion};
 pub use carrel_model::usage::Dialect;
-pub use carrel_sandbox::egress::{Behind, Passed};
+pub use carrel_sandbox::{
+    egress::{Behind, Passed},
+    volume::{EntryKind, Ownership, VolumeContent, VolumeEntry, VolumeError},
+};
 pub use carrel_store::{Chunk, Stream, UsageFilter};
 pub use credentials::ForgeKeys;
 pub use desks::{
@@ -42,6 +45,7 @@ pub use desks::{
     keys::{KeysDesk, Link, Visit},
     logs::{LogReader, LogsDesk},
     models::{Asked, ModelVisit, ModelsDesk},
+    outbound::OutboundDesk,
     ports::{PortLine, PortsDesk},
     providers::ProvidersDesk,
     pulls::{PullQuery, PullsDesk},
@@ -53,6 +57,7 @@ pub use desks::{
     tasks::{TaskQuery, TaskWaited, TasksDesk, Verb},
     templates::{Begun, ContentKind, TemplatesDesk},
     visits::{Destination, TurnedAway, Visit as PortVisit},
+    volumes::VolumesDesk,
     work::WorkDesk,
 };
 pub use error::Error;

@@ -13,13 +13,9 @@ use carrel_store::Leased;
 
 use crate::{Error, house::House, keeper, registry::Post};
 
-/// How often what was kept is looked through: it is kept for months.
-const KEPT_EVERY: std::time::Duration = std::time::Duration::from_secs(3600);
-
 /// Sweeps at the start and then again and again.
 pub(crate) async fn walk(house: Arc<House>) {
     let mut round = tokio::time::interval(house.settings.patience.sweep);
-    let mut last_kept = tokio::time::Instant::now();
     round.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         round.tick().await;
@@ -39,12 +35,6 @@ pub(crate) async fn walk(house: Arc<House>) {
         }
         if let Err(error) = crate::library::tidy(&house).await {
             tracing::warn!(error = &error as &dyn std::error::Error, "layers and mirrors were not tidied");
-        }
-        if last_kept.elapsed() >= KEPT_EVERY {
-            last_kept = tokio::time::Instant::now();
-            if let Err(error) = crate::work::keep::carry_out(&house).await {
-                tracing::warn!(error = &error as &dyn std::error::Error, "what was kept was not looked through");
-            }
         }
         house.doorman.flush(&house.store).await;
         count(&house).await;

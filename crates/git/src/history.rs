@@ -70,6 +70,27 @@ impl Mirror {
         Ok(told.lines().map(str::to_owned).collect())
     }
 
+    /// The commits that a branch has and its base has not, each with its whole message, oldest first. Merges are left out.
+    pub async fn messages(
+        &self,
+        base: &Branch,
+        branch: &Branch,
+        most: u32,
+    ) -> Result<Vec<(CommitId, String)>, GitError> {
+        let (Some(base), Some(head)) = (self.find(&base.full()).await?, self.find(&branch.full()).await?) else {
+            return Ok(Vec::new());
+        };
+        let call = self.git().at(&self.path(), "log").args(["--reverse", "--no-merges", "-z", "--format=%H%n%B"]);
+        let call = call.arg("--no-color").arg(("--max-count=", u64::from(most))).arg((&base, &head));
+        let told = call.patience(PATIENCE).run().await?;
+        let read = |entry: &[u8]| {
+            let text = String::from_utf8_lossy(entry).into_owned();
+            let (commit, message) = text.split_once('\n')?;
+            Some((commit.parse().ok()?, message.to_owned()))
+        };
+        Ok(told.split(|byte| *byte == 0).filter_map(read).collect())
+    }
+
     /// Whether a commit is in a branch.
     pub async fn is_in(&self, branch: &Branch, commit: &CommitId) -> Result<bool, GitError> {
         match self.find(&branch.full()).await? {

@@ -5,14 +5,9 @@
 
 use std::{fs, path::Path, time::Duration};
 
-use carrel_model::{CommitId, Holder, RefName, TaskId};
+use carrel_model::{CommitId, Holder, RefName, TaskId, Timestamp};
 
-use crate::{
-    Git, GitError, Identity, Mirror,
-    commit::Draft,
-    program::Call,
-    refs::{self, Move, Refs},
-};
+use crate::{Git, GitError, Identity, Mirror, commit::Draft, program::Call, refs::Move};
 
 /// How long saving a large tree may take.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -108,9 +103,17 @@ impl Mirror {
         }
     }
 
-    /// What is kept of tasks and sessions that were closed.
-    pub async fn kept(&self) -> Result<Refs, GitError> {
-        refs::list(self.git(), &self.path(), &["refs/carrel/kept"]).await
+    /// What is kept of tasks that were closed, each with when it was made.
+    pub async fn kept(&self) -> Result<Vec<(RefName, CommitId, Timestamp)>, GitError> {
+        let call = self.git().at(&self.path(), "for-each-ref");
+        let call = call.arg("--format=%(objectname) %(committerdate:unix) %(refname)").arg("refs/carrel/kept");
+        let told = call.text().await?;
+        let read = |line: &str| {
+            let mut words = line.splitn(3, ' ');
+            let (id, at) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+            Some((words.next()?.parse().ok()?, id, Timestamp::from_second(at).ok()?))
+        };
+        Ok(told.lines().filter_map(read).collect())
     }
 
     /// The first parent of a commit.

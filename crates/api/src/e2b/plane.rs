@@ -178,7 +178,11 @@ async fn visit(doors: &Doors, place: Place, request: Request) -> Result<Response
         Destination::Envd => for_envd(&mut parts, body).await?,
         Destination::Port(_) => body,
     };
-    let passage = Passage { host: format!("localhost:{port}"), prefix: None };
+    let host = match to {
+        Destination::Envd => format!("localhost:{port}"),
+        Destination::Port(port) => line.host(port),
+    };
+    let passage = Passage { host, prefix: None };
     pass_on(doors, line, passage, Request::from_parts(parts, body)).await.map_err(|error| {
         tracing::debug!(?error, sandbox = %id, port, "a visit broke off");
         answer(502, &place, "The sandbox is running but port is not open: it hung up without an answer", true)

@@ -12,6 +12,8 @@ pub(crate) mod keeping;
 pub(crate) mod keys;
 pub(crate) mod logs;
 pub(crate) mod models;
+pub(crate) mod network;
+pub(crate) mod outbound;
 pub(crate) mod ports;
 pub(crate) mod providers;
 pub(crate) mod pulls;
@@ -23,6 +25,7 @@ pub(crate) mod steps;
 pub(crate) mod tasks;
 pub(crate) mod templates;
 pub(crate) mod visits;
+pub(crate) mod volumes;
 pub(crate) mod work;
 
 use carrel_model::Grant;

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use carrel_git::Move;
-use carrel_model::{Branch, CommitId, Holder, RepoName, Timestamp};
+use carrel_model::{Branch, CommitId, Holder, RepoName};
 
 use crate::{Error, desks::repos, house::House};
 
@@ -54,27 +53,6 @@ fn sentence(kept: &str, newest: &CommitId, files: &[String]) -> String {
         _ => format!(" There is: {}.", named.join(", ")),
     };
     format!("What was done is kept as {kept} at {}.{there}", newest.short())
-}
-
-/// Forgets what has been kept for long enough. What nobody knows any more is left alone.
-pub(crate) async fn carry_out(house: &Arc<House>) -> Result<(), Error> {
-    let Some(kept_for) = house.settings.retention.kept else { return Ok(()) };
-    let before = house.store.now().checked_sub(kept_for).unwrap_or(Timestamp::MIN);
-    for repo in house.store.repos().list().await? {
-        let mirror = house.library.mirror(&repo.name).await?;
-        for (name, commit) in mirror.kept().await? {
-            let ended = match Holder::of_kept(&name) {
-                Some(Holder::Task(id)) => house.store.tasks().find(id).await?.and_then(|task| task.ended_at),
-                Some(Holder::Session(id)) => house.store.sessions().find(&id).await?.map(|session| session.updated_at),
-                None => None,
-            };
-            if ended.is_some_and(|ended| ended < before) {
-                tracing::info!(repo = %repo.name, %name, %commit, "it was kept for long enough; carried out");
-                mirror.move_refs(&[Move { name, from: Some(commit), to: None }]).await?;
-            }
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

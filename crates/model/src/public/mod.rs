@@ -16,7 +16,7 @@ mod work;
 
 pub use ask::{
     Defaults, Field, NewCheckout, NewFork, NewKey, NewLimits, NewNetwork, NewPause, NewSandbox, NewSnapshot,
-    NewTimeout, SignIn,
+    NewTimeout, NewVolumeMount, SignIn,
 };
 pub use entry::{Cursor, Drain, Entry, Happening, Kind, Reset};
 pub use exec::{
@@ -27,7 +27,7 @@ pub use pull::{
     BaseView, CheckState, CheckView, CommentView, NewMerge, NewPull, NewPullComment, NewPullReview, PullNews,
     PullPhase, PullView, ReviewView, Side, Verdict,
 };
-pub use repo::{NewRepo, PushView, RepoChange, RepoView};
+pub use repo::{NewRepo, PullRulesChange, PushView, RepoChange, RepoView};
 pub use secret::{NewSecret, SecretText, SecretView};
 pub use template::{From, NewTemplate, TemplateView};
 pub use usage::{BudgetState, BudgetView, UsageBy, UsageSum, UsageView};

@@ -164,7 +164,6 @@ fn below(folder: &std::path::Path, all: &mut Vec<std::path::PathBuf>) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "it waits for a word that does not come yet: the letter about a remark is not told on"]
 async fn work_is_published_opened_reviewed_checked_and_merged_at_github() {
     let database = carrel_testkit::TestDatabase::sqlite();
     let world = World::open(&database).await;

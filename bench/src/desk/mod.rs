@@ -11,6 +11,7 @@ pub(crate) mod many;
 pub(crate) mod pause;
 mod runtimes;
 mod serve;
+pub(crate) mod task;
 
 use std::{
     path::PathBuf,

@@ -7,6 +7,7 @@ mod credentials;
 mod desks;
 mod error;
 mod forges;
+mod hooks;
 mod house;
 mod inside;
 mod keeper;
@@ -42,6 +43,7 @@ pub use desks::{
     execs::{Attached, ExecsDesk, Running},
     files::{FilesDesk, Found},
     gateway::{GatewayDesk, Visitor},
+    hooks::HooksDesk,
     keys::{KeysDesk, Link, Visit},
     logs::{LogReader, LogsDesk},
     models::{Asked, ModelVisit, ModelsDesk},

@@ -193,6 +193,20 @@ pub enum MomentKind {
     Note,
 }
 
+impl MomentKind {
+    /// The word used in JSON, SQL and on the screen.
+    pub fn word(self) -> &'static str {
+        match self {
+            MomentKind::Message => "message",
+            MomentKind::Thought => "thought",
+            MomentKind::Tool => "tool",
+            MomentKind::Question => "question",
+            MomentKind::Checkpoint => "checkpoint",
+            MomentKind::Note => "note",
+        }
+    }
+}
+
 /// A tool that an agent used.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ToolUse {

@@ -16,6 +16,7 @@ use utoipa::ToSchema;
 
 use crate::{
     AgentId, Branch, CommitId, KeyId, RepoName, SandboxId, SessionId, TaskId,
+    area::Claim,
     number::Whole,
     public::PullPhase,
     sandbox::{Isolation, Network},
@@ -42,6 +43,9 @@ pub struct Task {
     pub branch: Branch,
     /// The higher, the sooner.
     pub priority: i32,
+    /// Files and directories that it has claimed, each for a time.
+    #[serde(default)]
+    pub claims: Vec<Claim>,
     /// What people stuck on it.
     pub labels: Vec<String>,
     /// What must happen first.

@@ -400,6 +400,7 @@ fn task() -> Task {
         base_commit: Some("a".repeat(40).parse().unwrap()),
         branch: "task-42".parse().unwrap(),
         priority: 5,
+        claims: Vec::new(),
         labels: vec!["small".into()],
         depends_on: vec![Dependency { task_id: TaskId::try_from(41).unwrap(), until: Until::Merged }],
         isolation: None,

@@ -49,6 +49,8 @@ pub struct Setup {
     pub node: Option<carrel_model::NodeId>,
     /// Opens the secrets; a new one when two houses are not given the same.
     pub keychain: Keychain,
+    /// Whether hooks may be on this host.
+    pub private_hooks: bool,
     /// The models that can be asked.
     pub models: carrel_control::Models,
     /// Stands between the house and its provider, to watch or to disturb.
@@ -78,6 +80,7 @@ impl Default for Setup {
             engine: None,
             node: None,
             keychain: Keychain::new(vec![MasterKey::draw()]).unwrap(),
+            private_hooks: false,
             models: carrel_control::Models::default(),
             around: Box::new(|fake| fake),
         }
@@ -150,6 +153,7 @@ impl House {
             library: folder.path().join("library"),
             scratch: folder.path().join("scratch"),
             keychain: setup.keychain,
+            private_hooks: setup.private_hooks,
             models: setup.models,
         };
         let provider = (setup.around)(Arc::clone(&fake));

@@ -5,11 +5,13 @@ mod audit;
 mod events;
 mod execs;
 mod files;
+mod hooks;
 mod keys;
 mod logs;
 mod ports;
 mod providers;
 mod pulls;
+mod reports;
 mod repos;
 mod sandboxes;
 mod secrets;
@@ -37,6 +39,8 @@ pub(crate) fn routes() -> OpenApiRouter<Doors> {
         .merge(agents::routes())
         .merge(sessions::routes())
         .merge(tasks::routes())
+        .merge(reports::routes())
+        .merge(hooks::routes())
         .merge(pulls::routes())
         .merge(events::routes())
         .merge(providers::routes())

@@ -375,7 +375,7 @@ impl TasksDesk<'_> {
         asked.or_else(own).unwrap_or_else(|| self.house.settings.work.agent.clone())
     }
 
-    async fn edit<F>(&self, grant: &Grant, id: TaskId, action: Action, edit: F) -> Result<TaskView, Error>
+    pub(super) async fn edit<F>(&self, grant: &Grant, id: TaskId, action: Action, edit: F) -> Result<TaskView, Error>
     where
         F: for<'t> FnOnce(
                 &'t mut Tx,
@@ -456,6 +456,7 @@ async fn write(tx: &mut Tx, card: Card) -> Result<Task, Error> {
         base_commit: fork.as_ref().and_then(|fork| fork.commit.clone()),
         branch: format.of(id),
         priority: new.priority.map_or(0, Into::into),
+        claims: Vec::new(),
         labels: new.labels,
         depends_on: new.depends_on,
         isolation: new.isolation,

@@ -23,6 +23,7 @@ use super::{
 use crate::{
     Error, ExecsDesk, MergeRefused, MergeWish, PullsDesk, SandboxesDesk,
     desks::{
+        areas::ASKED,
         repos,
         tasks::{moment, no_task, reason_in},
     },
@@ -282,6 +283,12 @@ impl Hand<'_> {
             Went::Nothing => Ending::Finished,
             Went::Ended(ending) => ending,
         };
+        // What it asked during the turn, by its tools, waits for a person like what it asked in its last words.
+        let asked = house.store.tasks().find(task.id).await?.and_then(|task| task.told.get(ASKED).cloned());
+        let ending = match (ending, asked) {
+            (Ending::Finished, Some(question)) => Ending::Asked { question },
+            (ending, _) => ending,
+        };
         match ending {
             Ending::Finished => {
                 let session = house.store.sessions().find(&task.session_id).await?;
@@ -291,7 +298,11 @@ impl Hand<'_> {
                     .await?;
             }
             Ending::Asked { question } => {
-                self.record(move |task| task.ask_for_help(NeedsReason::Question, question)).await?;
+                self.record(move |task| {
+                    task.told.remove(ASKED);
+                    task.ask_for_help(NeedsReason::Question, question);
+                })
+                .await?;
             }
             Ending::Failed { why, failure } => self.failed(why, failure).await?,
         }

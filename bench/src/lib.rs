@@ -56,6 +56,8 @@ enum Part {
     Task,
     /// Copies of a sandbox with ten thousand files against `cp -a`.
     Fork,
+    /// The loop of E2B's Python SDK against podman.
+    Sdk,
     /// A ready working tree of a large repository against `git clone` and `git worktree add`.
     Clone,
     /// A push through the gateway against `git http-backend`.
@@ -87,6 +89,7 @@ const ALL: &[Part] = &[
     Part::Pause,
     Part::Fork,
     Part::Task,
+    Part::Sdk,
     Part::Clone,
     Part::Push,
     Part::Forecast,
@@ -127,6 +130,7 @@ async fn measure(parts: &[Part], args: &Args) -> Outcome<()> {
             Part::Pause => desk::pause::measure(quick).await?,
             Part::Fork => desk::fork::measure(quick).await?,
             Part::Task => desk::task::measure(quick).await?,
+            Part::Sdk => desk::sdk::measure(quick).await?,
             Part::Clone => git::clone::measure(quick).await?,
             Part::Push => git::push::measure(quick).await?,
             Part::Forecast => git::forecast::measure(quick).await?,

@@ -56,6 +56,7 @@ pub(crate) async fn serve(data: DataDir, args: ServeArgs, errand: Option<Errand>
     data.make()?;
     data.warn_if_open_to_others();
     let _lock = data.lock()?;
+    let _alone = data.alone(&data.node()?)?;
     // From here on an end is an orderly one, also before anybody was greeted.
     let mut ends = Ends::listen()?;
     let metrics = record_numbers()?;
@@ -162,6 +163,7 @@ async fn open_house(data: &DataDir, config: &Config, front: &str) -> Result<(Sto
         keychain: data.keychain()?,
         private_hooks: config.hooks.private,
         models: crate::models::understood(config)?,
+        notices: notices(config),
     };
     let name = |name: &str| name.parse::<ProviderName>().expect("a good name");
     let fake: Arc<dyn Provider> = Arc::new(open_fake(data, config)?);
@@ -399,6 +401,13 @@ fn start_log(config: &Config) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// A carrier of notices wants to know whom to write to: the address of the house, where it has one that others can open.
+fn notices(config: &Config) -> carrel_control::Notices {
+    let usual = carrel_control::Notices::default();
+    let public = config.server.public_url.trim_end_matches('/');
+    if public.starts_with("https://") { carrel_control::Notices { contact: public.to_owned(), ..usual } } else { usual }
 }
 
 fn record_numbers() -> Result<PrometheusHandle, Failure> {

@@ -16,8 +16,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     AgentsDesk, AuditDesk, Error, EventsDesk, ExecsDesk, FilesDesk, GatewayDesk, HooksDesk, KeysDesk, LogsDesk,
-    ModelsDesk, OutboundDesk, PortsDesk, ProvidersDesk, PullsDesk, ReposDesk, SandboxesDesk, SecretsDesk, SessionsDesk,
-    Settings, TasksDesk, TemplatesDesk, VolumesDesk, WorkDesk,
+    ModelsDesk, NoticesDesk, OutboundDesk, PortsDesk, ProvidersDesk, PullsDesk, ReposDesk, SandboxesDesk, SecretsDesk,
+    SessionsDesk, Settings, TasksDesk, TemplatesDesk, VolumesDesk, WorkDesk,
     desks::{keys::Doorman, network, outbound, repos, secrets, templates, volumes},
     forges::Forges,
     hooks::Postman,
@@ -129,6 +129,7 @@ impl Control {
         volumes::take_up_former_lives(&house).await?;
         network::take_up_former_lives(&house).await?;
         crate::pulls::take_up_former_lanes(&house).await?;
+        house.go_on("bells", crate::bells::walk, &house.tasks, &house.stop);
         house.go_on("tasks", crate::tasks::walk, &house.tasks, &house.stop);
         house.go_on("sessions", crate::tasks::walk_sessions, &house.tasks, &house.stop);
         house.go_on("heartbeat of tasks", crate::tasks::heartbeat, &house.pulses, &house.pulse);
@@ -254,6 +255,11 @@ impl Control {
     /// The hooks desk.
     pub fn hooks(&self) -> HooksDesk<'_> {
         HooksDesk { house: &self.house }
+    }
+
+    /// The notices desk.
+    pub fn notices(&self) -> NoticesDesk<'_> {
+        NoticesDesk { house: &self.house }
     }
 
     /// The models desk.

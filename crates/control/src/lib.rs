@@ -3,6 +3,7 @@
 //! The only crate that sees the ground floor together. Absent on purpose: HTTP, SQL and anything a provider does inside.
 #![forbid(unsafe_code)]
 
+mod bells;
 mod credentials;
 mod desks;
 mod error;
@@ -14,6 +15,7 @@ mod keeper;
 mod ledger;
 mod library;
 mod models;
+mod numbers;
 mod paging;
 mod pulls;
 mod registry;
@@ -25,6 +27,7 @@ mod sweep;
 mod tasks;
 mod work;
 
+pub use carrel_bell::Reach as NoticeReach;
 pub use carrel_envd::{Content, Line, wire::Operation};
 pub use carrel_forge::hooks::{Dialect as LetterDialect, HookError as LetterError, MOST_BYTES as LARGEST_LETTER};
 pub use carrel_git::gateway::{Service as GitService, Upload, Version as GitVersion};
@@ -47,6 +50,7 @@ pub use desks::{
     keys::{KeysDesk, Link, Visit},
     logs::{LogReader, LogsDesk},
     models::{Asked, ModelVisit, ModelsDesk},
+    notices::NoticesDesk,
     outbound::OutboundDesk,
     ports::{PortLine, PortsDesk},
     providers::ProvidersDesk,
@@ -70,5 +74,5 @@ pub use models::{BadPrice, ModelProvider, Models, Prices};
 pub use paging::{Limit, Paging};
 pub use pulls::{Foreseen, ForeseenWith, LetterRefused, Live, MergeRefused, MergeWish, Merged, Moved, Posted};
 pub use secret::{new_node_id, new_uuid, uuid_of};
-pub use settings::{Patience, Retention, Settings, Workload};
+pub use settings::{Notices, Patience, Retention, Settings, Workload};
 pub use work::{Work, furnish::Saved};

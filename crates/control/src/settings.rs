@@ -33,11 +33,28 @@ pub struct Settings {
     pub private_hooks: bool,
     /// The models that can be asked, and what they may cost.
     pub models: crate::Models,
+    /// How browsers are told that a card needs somebody.
+    pub notices: Notices,
 }
 
 impl Settings {
     /// How many bytes of an exec's output are usually kept.
     pub const TRANSCRIPT_CAP: u64 = 64 * 1024 * 1024;
+}
+
+/// How browsers are told that a card needs somebody.
+#[derive(Debug, Clone)]
+pub struct Notices {
+    /// Where those who carry notices may be.
+    pub reach: carrel_bell::Reach,
+    /// How they find whoever runs this house: an address by `https:` or `mailto:`.
+    pub contact: String,
+}
+
+impl Default for Notices {
+    fn default() -> Self {
+        Notices { reach: carrel_bell::Reach::Public, contact: "mailto:carrel@example.com".into() }
+    }
 }
 
 /// How work is given out.

@@ -147,6 +147,8 @@ pub enum Action {
     KeyCreate,
     /// Look at keys.
     KeyRead,
+    /// Give a key another name or role, or its holder a way in.
+    KeyChange,
     /// Give a key a new secret.
     KeyRotate,
     /// End a key.
@@ -238,8 +240,8 @@ impl Grant {
                 | SecretRead | AgentRead | AgentAdd | AgentRemove | SessionCreate | SessionRead | SessionMessage
                 | SessionDrive | TaskCreate | TaskRead | TaskMessage | TaskDrive | TaskReport | TaskMerge
                 | TaskClose | ModelUse | UsageRead => true,
-                KeyCreate | KeyRead | KeyRotate | KeyRevoke | SecretSet | SecretRemove | AuditRead | HookRead
-                | HookWrite => false,
+                KeyCreate | KeyRead | KeyChange | KeyRotate | KeyRevoke | SecretSet | SecretRemove | AuditRead
+                | HookRead | HookWrite => false,
             },
             Authority::Agent(me) => match (action, subject) {
                 (
@@ -390,6 +392,7 @@ impl Action {
             Action::EventsFollow => "events.follow",
             Action::KeyCreate => "key.create",
             Action::KeyRead => "key.read",
+            Action::KeyChange => "key.change",
             Action::KeyRotate => "key.rotate",
             Action::KeyRevoke => "key.revoke",
             Action::SecretRead => "secret.read",
@@ -463,6 +466,7 @@ impl Action {
             Action::EventsFollow => "follow the events",
             Action::KeyCreate => "create keys",
             Action::KeyRead => "look at keys",
+            Action::KeyChange => "change",
             Action::KeyRotate => "rotate",
             Action::KeyRevoke => "revoke",
             Action::SecretRead => "look at secrets",
@@ -597,6 +601,7 @@ mod tests {
         for action in [
             Action::KeyCreate,
             Action::KeyRead,
+            Action::KeyChange,
             Action::KeyRotate,
             Action::KeyRevoke,
             Action::SecretSet,

@@ -8,6 +8,7 @@
 
 mod agents;
 mod audit;
+mod bells;
 mod change;
 mod copy;
 mod error;
@@ -36,8 +37,9 @@ mod volumes;
 
 pub use agents::Agents;
 pub use audit::AuditFilter;
+pub use bells::{BellRecord, Bells};
 pub use change::Tx;
-pub use copy::copy_sqlite;
+pub use copy::{copy_sqlite, rehome_sqlite};
 pub use error::StoreError;
 pub use execs::Execs;
 pub use hooks::Hooks;
@@ -191,6 +193,11 @@ impl Store {
     /// The merge lanes.
     pub fn lanes(&self) -> Lanes<'_> {
         Lanes { store: self }
+    }
+
+    /// The browsers that want to be told, and what of.
+    pub fn bells(&self) -> Bells<'_> {
+        Bells { store: self }
     }
 
     /// The secrets.

@@ -51,6 +51,8 @@ pub struct Setup {
     pub keychain: Keychain,
     /// Whether hooks may be on this host.
     pub private_hooks: bool,
+    /// How browsers are told.
+    pub notices: carrel_control::Notices,
     /// The models that can be asked.
     pub models: carrel_control::Models,
     /// Stands between the house and its provider, to watch or to disturb.
@@ -81,6 +83,7 @@ impl Default for Setup {
             node: None,
             keychain: Keychain::new(vec![MasterKey::draw()]).unwrap(),
             private_hooks: false,
+            notices: carrel_control::Notices::default(),
             models: carrel_control::Models::default(),
             around: Box::new(|fake| fake),
         }
@@ -155,6 +158,7 @@ impl House {
             keychain: setup.keychain,
             private_hooks: setup.private_hooks,
             models: setup.models,
+            notices: setup.notices,
         };
         let provider = (setup.around)(Arc::clone(&fake));
         let mut providers = vec![("fake".parse().unwrap(), provider)];

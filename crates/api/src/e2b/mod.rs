@@ -40,6 +40,7 @@ use axum::{
 
 use crate::{door::Problem, house::Doors};
 pub(crate) use refusal::Refusal;
+pub(crate) use sandboxes::domain;
 
 /// The first segments of the paths that are E2B's. None of them is ours.
 const THEIRS: [&str; 10] = [

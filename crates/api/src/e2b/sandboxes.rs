@@ -216,7 +216,7 @@ pub(super) async fn connection(
 }
 
 /// The domain under which ports have names: what the operator says, else the name that the client called us by.
-pub(super) fn domain(doors: &Doors, headers: &HeaderMap) -> Option<String> {
+pub(crate) fn domain(doors: &Doors, headers: &HeaderMap) -> Option<String> {
     if let Some(domain) = &doors.options.sandbox_domain {
         return Some(domain.clone());
     }

@@ -8,6 +8,8 @@ mod files;
 mod hooks;
 mod keys;
 mod logs;
+mod notices;
+mod port_links;
 mod ports;
 mod providers;
 mod pulls;
@@ -33,6 +35,7 @@ pub(crate) fn routes() -> OpenApiRouter<Doors> {
         .merge(files::routes())
         .merge(terminal::routes())
         .merge(ports::routes())
+        .merge(port_links::routes())
         .merge(logs::routes())
         .merge(templates::routes())
         .merge(repos::routes())
@@ -48,5 +51,6 @@ pub(crate) fn routes() -> OpenApiRouter<Doors> {
         .merge(secrets::routes())
         .merge(audit::routes())
         .merge(usage::routes())
+        .merge(notices::routes())
         .merge(sign_in::routes())
 }

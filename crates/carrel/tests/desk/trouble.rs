@@ -13,8 +13,9 @@ use crate::{
 async fn a_message_that_is_not_conventional_is_reported_and_stays_as_its_agent_wrote_it() {
     let yard = Yard::open().await;
     yard.hosted("hello", json!({})).await;
-    let agent = "echo one >one.txt; git add -A; git commit -qm 'Did `some` things'
-        echo two >two.txt; git add -A; git commit -qm 'feat: two'";
+    let agent = "case \"$CARREL_PROMPT\" in *again*) echo more >more.txt; git add -A; git commit -qm 'feat: more';; *)
+        echo one >one.txt; git add -A; git commit -qm 'Did `some` things'
+        echo two >two.txt; git add -A; git commit -qm 'feat: two';; esac";
     yard.agent("terse", agent).await;
     let task = yard.task("hello", "terse", "Add files", "in_review").await;
     let notes = yard.said(&task, "note", "house").await;

@@ -112,7 +112,7 @@ pub(crate) async fn take_up_former_keys(house: &Arc<House>) -> Result<(), Error>
     Ok(())
 }
 
-pub(crate) fn seal(
+pub(super) fn seal(
     keychain: &Keychain,
     repo: Option<&RepoName>,
     name: &SecretName,

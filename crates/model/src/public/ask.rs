@@ -215,6 +215,19 @@ pub struct NewKey {
     pub expires_in_s: Option<Lifetime>,
 }
 
+/// Changes who holds a key, or what they may do; what is left out stays.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct KeyChange {
+    /// What people call it from now on: 1 to 64 characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 64)]
+    pub name: Option<String>,
+    /// What it may do from now on: `admin` or `member`. A key of an agent or a sandbox stays what it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub role: Option<Role>,
+}
+
 /// Signs a browser in: by the code of a sign-in link, or by a key.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(try_from = "CodeOrKey", rename_all = "snake_case")]

@@ -59,6 +59,23 @@ pub struct NewRepo {
     pub pulls: Option<PullRulesChange>,
 }
 
+/// What a repository's forge answered when it was asked who we are there and what we may do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RepoFitness {
+    /// Where its pull requests are: `embedded`, `github`, `gitea`.
+    pub forge: String,
+    /// Whether the forge answered and knows our credential.
+    pub reached: bool,
+    /// Our name there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub login: Option<String>,
+    /// The branch that work starts from, as the forge has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default_branch: Option<String>,
+    /// What is missing, each a sentence with what would give it. Empty when nothing is.
+    pub missing: Vec<String>,
+}
+
 /// Changes what is wanted of a repository; what is left out stays.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]

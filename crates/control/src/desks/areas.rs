@@ -10,11 +10,14 @@ use carrel_model::{
     session::MomentKind,
     task::{Task, TaskPhase},
 };
+use carrel_store::TaskFilter;
 use jiff::SignedDuration;
 
 use super::tasks::{moment, no_task};
 use crate::{Error, SandboxesDesk, TasksDesk, work};
 
+/// So many tasks of a repository are looked at, the newest first.
+const MOST_TASKS: u32 = 5000;
 /// For how long an area is claimed when nobody says.
 const USUAL_S: u64 = 3600;
 
@@ -99,7 +102,10 @@ impl TasksDesk<'_> {
         if !own {
             self.house.admit(grant, Action::RepoRead, Subject::Repo(repo)).await?;
         }
-        let (now, tasks) = (self.house.store.now(), self.house.store.tasks().live(repo).await?);
+        let phases = TaskPhase::ALL.into_iter().filter(|phase| !phase.is_over()).collect();
+        let filter = TaskFilter { phases, repo: Some(repo.clone()), ..TaskFilter::default() };
+        let (tasks, _) = self.house.store.tasks().list(&filter, MOST_TASKS).await?;
+        let now = self.house.store.now();
         let areas = tasks.iter().flat_map(|task| {
             let held = task.claims.iter().filter(move |claim| claim.holds(now));
             held.map(|claim| AreaView {

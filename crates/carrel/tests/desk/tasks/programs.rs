@@ -122,8 +122,8 @@ async fn mends(name: &'static str) {
     assert_eq!(used["total"]["cost_usd"], task["cost_usd"], "{used}");
     yard.act(&task, "merge", "merged").await;
     assert_eq!(yard.show("hello", "main:answer.txt").await, "42");
-    let log = crate::yard::git(Some(&yard.mirror("hello")), &["log", "-1", "--format=%an", "main"]).await;
-    assert_eq!(log, name);
+    let log = crate::yard::git(Some(&yard.mirror("hello")), &["log", "--format=%an", "main"]).await;
+    assert!(log.lines().any(|author| author == name), "{log}");
     stage.close().await;
 }
 

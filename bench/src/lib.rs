@@ -52,6 +52,8 @@ enum Part {
     Files,
     /// Sandboxes put to sleep and woken.
     Pause,
+    /// A task from its card to an open pull request.
+    Task,
     /// Copies of a sandbox with ten thousand files against `cp -a`.
     Fork,
     /// The loop of E2B's Python SDK against podman.
@@ -86,6 +88,7 @@ const ALL: &[Part] = &[
     Part::Files,
     Part::Pause,
     Part::Fork,
+    Part::Task,
     Part::Sdk,
     Part::Clone,
     Part::Push,
@@ -126,6 +129,7 @@ async fn measure(parts: &[Part], args: &Args) -> Outcome<()> {
             Part::Files => desk::files::measure(quick, args.file_mb.unwrap_or(if quick { 64 } else { 1000 })).await?,
             Part::Pause => desk::pause::measure(quick).await?,
             Part::Fork => desk::fork::measure(quick).await?,
+            Part::Task => desk::task::measure(quick).await?,
             Part::Sdk => desk::sdk::measure(quick).await?,
             Part::Clone => git::clone::measure(quick).await?,
             Part::Push => git::push::measure(quick).await?,

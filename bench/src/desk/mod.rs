@@ -12,6 +12,7 @@ pub(crate) mod pause;
 mod runtimes;
 pub(crate) mod sdk;
 mod serve;
+pub(crate) mod task;
 
 use std::{
     path::PathBuf,

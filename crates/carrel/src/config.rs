@@ -40,6 +40,7 @@ pub(crate) struct Config {
     pub(crate) retention: Remember,
     pub(crate) limits: Limits,
     pub(crate) work: Work,
+    pub(crate) hooks: Hooks,
     pub(crate) local: Local,
     pub(crate) oci: Oci,
     pub(crate) e2b: E2b,
@@ -130,6 +131,13 @@ section!(
         transcript_days: Whole<1, 36_500> = whole(30),
         kept_days: Whole<1, 36_500> = whole(90),
         request_hours: Whole<1, 8_760> = whole(24),
+    }
+);
+section!(
+    /// Webhooks out.
+    Hooks {
+        /// Whether they may lead into private networks and to this host.
+        private: bool = false,
     }
 );
 section!(

@@ -161,6 +161,7 @@ async fn open_house(data: &DataDir, config: &Config, front: &str) -> Result<(Sto
         library: data.path().join("library"),
         scratch: data.path().join("scratch"),
         keychain: data.keychain()?,
+        private_hooks: config.hooks.private,
         models: crate::models::understood(config)?,
         notices: notices(config),
     };

@@ -13,6 +13,7 @@ mod change;
 mod copy;
 mod error;
 mod execs;
+mod hooks;
 mod idempotency;
 mod journal;
 mod keys;
@@ -41,6 +42,7 @@ pub use change::Tx;
 pub use copy::{copy_sqlite, rehome_sqlite};
 pub use error::StoreError;
 pub use execs::Execs;
+pub use hooks::Hooks;
 pub use idempotency::Seen;
 pub use journal::{Follower, Journal, News};
 pub use keys::{Keys, SignInKind};
@@ -221,6 +223,11 @@ impl Store {
     /// The agents that somebody added or changed.
     pub fn agents(&self) -> Agents<'_> {
         Agents { store: self }
+    }
+
+    /// The hooks.
+    pub fn hooks(&self) -> Hooks<'_> {
+        Hooks { store: self }
     }
 
     /// The sessions.

@@ -25,6 +25,7 @@ mod secrets;
 mod sign_in;
 mod templates;
 mod terminal;
+mod webhooks;
 
 use carrel_model::{audit::Outcome, public::AuditView, public::Cursor};
 use carrel_store::{AuditFilter, Filter};

@@ -12,6 +12,7 @@ mod ladder;
 mod messages;
 mod queue;
 mod review;
+mod sleep;
 mod steps;
 mod talk;
 mod turn;

@@ -54,6 +54,8 @@ enum Part {
     Pause,
     /// Copies of a sandbox with ten thousand files against `cp -a`.
     Fork,
+    /// The loop of E2B's Python SDK against podman.
+    Sdk,
     /// A ready working tree of a large repository against `git clone` and `git worktree add`.
     Clone,
     /// A push through the gateway against `git http-backend`.
@@ -84,6 +86,7 @@ const ALL: &[Part] = &[
     Part::Files,
     Part::Pause,
     Part::Fork,
+    Part::Sdk,
     Part::Clone,
     Part::Push,
     Part::Forecast,
@@ -123,6 +126,7 @@ async fn measure(parts: &[Part], args: &Args) -> Outcome<()> {
             Part::Files => desk::files::measure(quick, args.file_mb.unwrap_or(if quick { 64 } else { 1000 })).await?,
             Part::Pause => desk::pause::measure(quick).await?,
             Part::Fork => desk::fork::measure(quick).await?,
+            Part::Sdk => desk::sdk::measure(quick).await?,
             Part::Clone => git::clone::measure(quick).await?,
             Part::Push => git::push::measure(quick).await?,
             Part::Forecast => git::forecast::measure(quick).await?,

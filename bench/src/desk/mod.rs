@@ -10,6 +10,7 @@ pub(crate) mod fork;
 pub(crate) mod many;
 pub(crate) mod pause;
 mod runtimes;
+pub(crate) mod sdk;
 mod serve;
 
 use std::{

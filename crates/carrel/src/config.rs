@@ -128,6 +128,7 @@ section!(
     Remember {
         journal_days: Whole<1, 36_500> = whole(7),
         transcript_days: Whole<1, 36_500> = whole(30),
+        kept_days: Whole<1, 36_500> = whole(90),
         request_hours: Whole<1, 8_760> = whole(24),
     }
 );
@@ -390,6 +391,7 @@ impl Config {
             journal: SignedDuration::from_hours(keep.journal_days.get() as i64 * 24),
             transcripts: SignedDuration::from_hours(keep.transcript_days.get() as i64 * 24),
             requests: SignedDuration::from_hours(keep.request_hours.get() as i64),
+            kept: SignedDuration::from_hours(keep.kept_days.get() as i64 * 24),
         }
     }
 

@@ -16,9 +16,9 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     AgentsDesk, AuditDesk, Error, EventsDesk, ExecsDesk, FilesDesk, GatewayDesk, KeysDesk, LogsDesk, ModelsDesk,
-    PortsDesk, ProvidersDesk, PullsDesk, ReposDesk, SandboxesDesk, SecretsDesk, SessionsDesk, Settings, TasksDesk,
-    TemplatesDesk, WorkDesk,
-    desks::{keys::Doorman, repos, secrets, templates},
+    NoticesDesk, OutboundDesk, PortsDesk, ProvidersDesk, PullsDesk, ReposDesk, SandboxesDesk, SecretsDesk,
+    SessionsDesk, Settings, TasksDesk, TemplatesDesk, VolumesDesk, WorkDesk,
+    desks::{keys::Doorman, network, outbound, repos, secrets, templates, volumes},
     forges::Forges,
     inside::{activity::Activities, follower, lines::Lines, live::Lives, scribe::Scribe},
     keeper::Keeper,
@@ -121,7 +121,11 @@ impl Control {
         templates::take_up_former_lives(&house).await?;
         follower::take_up_former_lives(&house).await?;
         secrets::take_up_former_keys(&house).await?;
+        outbound::take_up_former_keys(&house).await?;
+        volumes::take_up_former_lives(&house).await?;
+        network::take_up_former_lives(&house).await?;
         crate::pulls::take_up_former_lanes(&house).await?;
+        house.go_on("bells", crate::bells::walk, &house.tasks, &house.stop);
         house.go_on("tasks", crate::tasks::walk, &house.tasks, &house.stop);
         house.go_on("sessions", crate::tasks::walk_sessions, &house.tasks, &house.stop);
         house.go_on("heartbeat of tasks", crate::tasks::heartbeat, &house.pulses, &house.pulse);
@@ -198,6 +202,16 @@ impl Control {
         SecretsDesk { house: &self.house }
     }
 
+    /// The volumes desk.
+    pub fn volumes(&self) -> VolumesDesk<'_> {
+        VolumesDesk { house: &self.house }
+    }
+
+    /// The desk of secrets for requests on their way out.
+    pub fn outbound(&self) -> OutboundDesk<'_> {
+        OutboundDesk { house: &self.house }
+    }
+
     /// The agents desk.
     pub fn agents(&self) -> AgentsDesk<'_> {
         AgentsDesk { house: &self.house }
@@ -231,6 +245,11 @@ impl Control {
     /// The gateway desk.
     pub fn gateway(&self) -> GatewayDesk<'_> {
         GatewayDesk { house: &self.house }
+    }
+
+    /// The notices desk.
+    pub fn notices(&self) -> NoticesDesk<'_> {
+        NoticesDesk { house: &self.house }
     }
 
     /// The models desk.

@@ -3,6 +3,7 @@
 //! The only crate that sees the ground floor together. Absent on purpose: HTTP, SQL and anything a provider does inside.
 #![forbid(unsafe_code)]
 
+mod bells;
 mod credentials;
 mod desks;
 mod error;
@@ -13,6 +14,7 @@ mod keeper;
 mod ledger;
 mod library;
 mod models;
+mod numbers;
 mod paging;
 mod pulls;
 mod registry;
@@ -24,11 +26,15 @@ mod sweep;
 mod tasks;
 mod work;
 
+pub use carrel_bell::Reach as NoticeReach;
 pub use carrel_envd::{Content, Line, wire::Operation};
 pub use carrel_forge::hooks::{Dialect as LetterDialect, HookError as LetterError, MOST_BYTES as LARGEST_LETTER};
 pub use carrel_git::gateway::{Service as GitService, Upload, Version as GitVersion};
 pub use carrel_model::usage::Dialect;
-pub use carrel_sandbox::egress::{Behind, Passed};
+pub use carrel_sandbox::{
+    egress::{Behind, Passed},
+    volume::{EntryKind, Ownership, VolumeContent, VolumeEntry, VolumeError},
+};
 pub use carrel_store::{Chunk, Stream, UsageFilter};
 pub use credentials::ForgeKeys;
 pub use desks::{
@@ -42,6 +48,8 @@ pub use desks::{
     keys::{KeysDesk, Link, Visit},
     logs::{LogReader, LogsDesk},
     models::{Asked, ModelVisit, ModelsDesk},
+    notices::NoticesDesk,
+    outbound::OutboundDesk,
     ports::{PortLine, PortsDesk},
     providers::ProvidersDesk,
     pulls::{PullQuery, PullsDesk},
@@ -53,6 +61,7 @@ pub use desks::{
     tasks::{TaskQuery, TaskWaited, TasksDesk, Verb},
     templates::{Begun, ContentKind, TemplatesDesk},
     visits::{Destination, TurnedAway, Visit as PortVisit},
+    volumes::VolumesDesk,
     work::WorkDesk,
 };
 pub use error::Error;
@@ -63,5 +72,5 @@ pub use models::{BadPrice, ModelProvider, Models, Prices};
 pub use paging::{Limit, Paging};
 pub use pulls::{Foreseen, ForeseenWith, LetterRefused, Live, MergeRefused, MergeWish, Merged, Moved, Posted};
 pub use secret::{new_node_id, new_uuid, uuid_of};
-pub use settings::{Patience, Retention, Settings, Workload};
+pub use settings::{Notices, Patience, Retention, Settings, Workload};
 pub use work::{Work, furnish::Saved};

@@ -5,7 +5,7 @@
 
 use std::{fs, path::Path, time::Duration};
 
-use carrel_model::{CommitId, RefName, TaskId};
+use carrel_model::{CommitId, RefName, TaskId, Timestamp};
 
 use crate::{Git, GitError, Identity, Mirror, commit::Draft, program::Call, refs::Move};
 
@@ -87,6 +87,19 @@ impl Mirror {
             None => Ok(()),
             Some(commit) => self.move_refs(&[Move { name: RefName::wip(task), from: Some(commit), to: None }]).await,
         }
+    }
+
+    /// What is kept of tasks that were closed, each with when it was made.
+    pub async fn kept(&self) -> Result<Vec<(RefName, CommitId, Timestamp)>, GitError> {
+        let call = self.git().at(&self.path(), "for-each-ref");
+        let call = call.arg("--format=%(objectname) %(committerdate:unix) %(refname)").arg("refs/carrel/kept");
+        let told = call.text().await?;
+        let read = |line: &str| {
+            let mut words = line.splitn(3, ' ');
+            let (id, at) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+            Some((words.next()?.parse().ok()?, id, Timestamp::from_second(at).ok()?))
+        };
+        Ok(told.lines().filter_map(read).collect())
     }
 
     /// The first parent of a commit.

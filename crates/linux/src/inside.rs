@@ -212,6 +212,11 @@ fn furnish(jail: &Jail, mounts: Vec<OwnedFd>) -> Result<(), Mishap> {
         let place = place.strip_prefix("/").unwrap_or(place);
         attach(&mount, place).map_err(Mishap::at("show a folder of the host elsewhere"))?;
     }
+    for (_, place) in &jail.volumes {
+        let mount = next("mount a volume")?;
+        let place = place.strip_prefix("/").unwrap_or(place);
+        attach(&mount, place).map_err(Mishap::at("mount a volume"))?;
+    }
     let dev = next("mount /dev")?;
     attach(&dev, "dev").map_err(Mishap::at("mount /dev"))?;
     if alone {

@@ -26,6 +26,9 @@ pub struct Jail {
     /// Other folders of the host, each with where it is shown inside, read-only.
     #[serde(default)]
     pub shown: Vec<(PathBuf, PathBuf)>,
+    /// Folders of the host that are written to, each with where it is inside. Their owners on disk are the users inside.
+    #[serde(default)]
+    pub volumes: Vec<(PathBuf, PathBuf)>,
     /// A folder that is shown inside, read-only, at `/run/carrel`. It holds the first program.
     pub guest: PathBuf,
     /// Which users of the host the users inside are.

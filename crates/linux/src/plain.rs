@@ -31,6 +31,14 @@ pub(crate) fn assemble(jail: &Jail) -> Result<Vec<OwnedFd>, Mishap> {
     {
         mounts.push(shown(path).map_err(Mishap::at("show a folder of the host"))?);
     }
+    for (folder, _) in &jail.volumes {
+        let volume = |path: &Path| -> io::Result<OwnedFd> {
+            let mount = clone_all(path)?;
+            sys::mount_setattr_all(&mount, NOSUID | NODEV)?;
+            Ok(mount)
+        };
+        mounts.push(volume(folder).map_err(Mishap::at("mount a volume"))?);
+    }
     mounts.push(devices().map_err(Mishap::at("make /dev"))?);
     Ok(mounts)
 }

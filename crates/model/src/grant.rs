@@ -63,6 +63,8 @@ pub enum Action {
     SandboxResume,
     /// Change how long one lives.
     SandboxTimeout,
+    /// Change whom one may talk to.
+    SandboxNetwork,
     /// End one.
     SandboxDestroy,
     /// Run a command in one.
@@ -81,6 +83,12 @@ pub enum Action {
     SandboxSnapshot,
     /// Make copies of one.
     SandboxFork,
+    /// Look at volumes, read and write them, and mount them.
+    VolumeUse,
+    /// Make a volume.
+    VolumeMake,
+    /// Remove a volume and all that is in it.
+    VolumeRemove,
     /// Look at templates.
     TemplateRead,
     /// Make a template.
@@ -137,6 +145,8 @@ pub enum Action {
     KeyCreate,
     /// Look at keys.
     KeyRead,
+    /// Give a key another name or role, or its holder a way in.
+    KeyChange,
     /// Give a key a new secret.
     KeyRotate,
     /// End a key.
@@ -216,20 +226,21 @@ impl Grant {
         let covered = match &self.authority {
             Authority::Admin => true,
             Authority::Member => match action {
-                SandboxCreate | SandboxRead | SandboxPause | SandboxResume | SandboxTimeout | SandboxDestroy
-                | SandboxExec | SandboxFilesRead | SandboxFilesWrite | SandboxTerminal | SandboxPort | SandboxStats
-                | SandboxSnapshot | SandboxFork | TemplateRead | TemplateMake | TemplateRemove | RepoRead | RepoAdd
-                | RepoChange | RepoSync | RepoPush | RepoRemove | PullTalk | PullMerge | ProviderRead
-                | EventsFollow | SignInLink | SecretRead | AgentRead | AgentAdd | AgentRemove | SessionCreate
-                | SessionRead | SessionMessage | SessionDrive | TaskCreate | TaskRead | TaskMessage | TaskDrive
-                | TaskMerge | TaskClose | ModelUse | UsageRead => true,
-                KeyCreate | KeyRead | KeyRotate | KeyRevoke | SecretSet | SecretRemove | AuditRead => false,
+                SandboxCreate | SandboxRead | SandboxPause | SandboxResume | SandboxTimeout | SandboxNetwork
+                | SandboxDestroy | VolumeUse | VolumeMake | VolumeRemove | SandboxExec | SandboxFilesRead
+                | SandboxFilesWrite | SandboxTerminal | SandboxPort | SandboxStats | SandboxSnapshot | SandboxFork
+                | TemplateRead | TemplateMake | TemplateRemove | RepoRead | RepoAdd | RepoChange | RepoSync
+                | RepoPush | RepoRemove | PullTalk | PullMerge | ProviderRead | EventsFollow | SignInLink
+                | SecretRead | AgentRead | AgentAdd | AgentRemove | SessionCreate | SessionRead | SessionMessage
+                | SessionDrive | TaskCreate | TaskRead | TaskMessage | TaskDrive | TaskMerge | TaskClose | ModelUse
+                | UsageRead => true,
+                KeyCreate | KeyRead | KeyChange | KeyRotate | KeyRevoke | SecretSet | SecretRemove | AuditRead => false,
             },
             Authority::Agent(me) => match (action, subject) {
                 (
-                    SandboxCreate | SandboxRead | SandboxPause | SandboxResume | SandboxTimeout | SandboxDestroy
-                    | SandboxExec | SandboxFilesRead | SandboxFilesWrite | SandboxTerminal | SandboxPort | SandboxStats
-                    | SandboxSnapshot | SandboxFork,
+                    SandboxCreate | SandboxRead | SandboxPause | SandboxResume | SandboxTimeout | SandboxNetwork
+                    | SandboxDestroy | SandboxExec | SandboxFilesRead | SandboxFilesWrite | SandboxTerminal
+                    | SandboxPort | SandboxStats | SandboxSnapshot | SandboxFork,
                     Subject::Sandbox { agent, .. },
                 ) => agent == Some(me),
                 (SessionCreate | SessionRead | SessionMessage | SessionDrive, Subject::Session { agent, .. })
@@ -329,7 +340,11 @@ impl Action {
             Action::SandboxPause => "sandbox.pause",
             Action::SandboxResume => "sandbox.resume",
             Action::SandboxTimeout => "sandbox.timeout",
+            Action::SandboxNetwork => "sandbox.network",
             Action::SandboxDestroy => "sandbox.destroy",
+            Action::VolumeUse => "volume.use",
+            Action::VolumeMake => "volume.make",
+            Action::VolumeRemove => "volume.remove",
             Action::SandboxExec => "sandbox.exec",
             Action::SandboxFilesRead => "sandbox.files.read",
             Action::SandboxFilesWrite => "sandbox.files.write",
@@ -366,6 +381,7 @@ impl Action {
             Action::EventsFollow => "events.follow",
             Action::KeyCreate => "key.create",
             Action::KeyRead => "key.read",
+            Action::KeyChange => "key.change",
             Action::KeyRotate => "key.rotate",
             Action::KeyRevoke => "key.revoke",
             Action::SecretRead => "secret.read",
@@ -385,7 +401,11 @@ impl Action {
             Action::SandboxPause => "pause",
             Action::SandboxResume => "resume",
             Action::SandboxTimeout => "change the lifetime of",
+            Action::SandboxNetwork => "change the network of",
             Action::SandboxDestroy => "destroy",
+            Action::VolumeUse => "use volumes",
+            Action::VolumeMake => "make volumes",
+            Action::VolumeRemove => "remove volumes",
             Action::SandboxExec => "run commands in",
             Action::SandboxFilesRead => "read files in",
             Action::SandboxFilesWrite => "write files in",
@@ -418,6 +438,7 @@ impl Action {
             Action::EventsFollow => "follow the events",
             Action::KeyCreate => "create keys",
             Action::KeyRead => "look at keys",
+            Action::KeyChange => "change",
             Action::KeyRotate => "rotate",
             Action::KeyRevoke => "revoke",
             Action::SecretRead => "look at secrets",
@@ -550,6 +571,7 @@ mod tests {
         for action in [
             Action::KeyCreate,
             Action::KeyRead,
+            Action::KeyChange,
             Action::KeyRotate,
             Action::KeyRevoke,
             Action::SecretSet,

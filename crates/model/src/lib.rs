@@ -22,11 +22,12 @@ pub mod session;
 pub mod task;
 pub mod template;
 pub mod usage;
+pub mod volume;
 
 pub use git::{Branch, BranchFormat, CommitId, RefName, RepoName, RepoSource};
 pub use grant::{Action, Authority, Denied, Grant, Role, Subject};
 pub use ids::{
     AgentId, ExecId, KeyId, Malformed, NodeId, ProviderName, PushId, SandboxId, SecretName, SessionId, TaskId,
-    TemplateName,
+    TemplateName, VolumeId, VolumeName,
 };
 pub use jiff::Timestamp;

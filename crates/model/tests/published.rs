@@ -59,6 +59,9 @@ fn plain_spec() -> Spec {
         limits: from(json!({"cpus": 1, "memory_mb": 256, "disk_mb": 512, "pids": 128})),
         network: Default::default(),
         ports: Default::default(),
+        port_host: None,
+        pause_depth: Default::default(),
+        volumes: Vec::new(),
     }
 }
 

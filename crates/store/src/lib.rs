@@ -8,7 +8,9 @@
 
 mod agents;
 mod audit;
+mod bells;
 mod change;
+mod copy;
 mod error;
 mod execs;
 mod idempotency;
@@ -16,6 +18,7 @@ mod journal;
 mod keys;
 mod lanes;
 mod open;
+mod outbound;
 mod pulls;
 mod repos;
 mod room;
@@ -29,17 +32,21 @@ mod tasks;
 mod templates;
 mod transcripts;
 mod usage;
+mod volumes;
 
 pub use agents::Agents;
 pub use audit::AuditFilter;
+pub use bells::{BellRecord, Bells};
 pub use change::Tx;
+pub use copy::{copy_sqlite, rehome_sqlite};
 pub use error::StoreError;
 pub use execs::Execs;
 pub use idempotency::Seen;
 pub use journal::{Follower, Journal, News};
 pub use keys::{Keys, SignInKind};
 pub use lanes::{Lane, Lanes};
-pub use open::{Database, Options};
+pub use open::{Database, Options, newest_schema};
+pub use outbound::OutboundSecrets;
 pub use pulls::{PullRecord, Pulls, Word, WordKind};
 pub use repos::{Pushes, Repos};
 pub use sandboxes::{Filter, Lease, Leased, Sandboxes};
@@ -51,6 +58,7 @@ pub use tasks::{LeasedTask, TaskFilter, Tasks};
 pub use templates::Templates;
 pub use transcripts::{Chunk, Extent, Stream, Transcript, Transcripts};
 pub use usage::{UsageFilter, Usages};
+pub use volumes::Volumes;
 
 use std::sync::{
     Arc,
@@ -185,9 +193,24 @@ impl Store {
         Lanes { store: self }
     }
 
+    /// The browsers that want to be told, and what of.
+    pub fn bells(&self) -> Bells<'_> {
+        Bells { store: self }
+    }
+
     /// The secrets.
     pub fn secrets(&self) -> Secrets<'_> {
         Secrets { store: self }
+    }
+
+    /// The volumes.
+    pub fn volumes(&self) -> Volumes<'_> {
+        Volumes { store: self }
+    }
+
+    /// The secrets for requests on their way out.
+    pub fn outbound_secrets(&self) -> OutboundSecrets<'_> {
+        OutboundSecrets { store: self }
     }
 
     /// The repositories.

@@ -123,28 +123,38 @@ export function CardFace({
           after {task.depends_on.map((it) => `task-${it.task_id}`).join(', ')}
         </p>
       )}
-      <footer className="mt-2 flex flex-wrap items-center gap-x-2.5 gap-y-1 text-tiny text-faint">
-        <DeskDot task={task} />
-        <span className="max-w-28 truncate" title={`Repository ${task.repo}`}>
-          {task.repo}
-        </span>
-        <Distance task={task} />
-        {task.labels.slice(0, 2).map((label) => (
-          <span key={label} className="rounded bg-well px-1 text-soft">
-            {label}
+      <footer className="mt-2 space-y-1 text-tiny text-faint">
+        <div className="flex min-w-0 items-center gap-2">
+          <DeskDot task={task} />
+          <span
+            className="min-w-0 flex-1 truncate"
+            title={`${task.agent ? `Agent ${task.agent}, repository` : 'Repository'} ${task.repo}`}
+          >
+            {task.agent && <span className="text-soft">{task.agent} · </span>}
+            {task.repo}
           </span>
-        ))}
-        <span className="ml-auto flex items-center gap-2.5">
-          {task.pull && (
-            <span className="flex items-center gap-1 text-soft" title={`Pull request ${task.pull.number}`}>
-              <ChecksRing phase={task.pull.phase} />
-              <GitPullRequest aria-hidden className="size-3.5" />#{task.pull.number}
-            </span>
-          )}
-          {cost && <span title="Spent on models">{cost}</span>}
           <Clock task={task} />
-          {waits && <Hand aria-label={`It ${needsInWords(task)}`} className="size-3.5 text-brass" />}
-        </span>
+        </div>
+        {(cost || task.pull || waits || hasDistance(task) || task.labels.length > 0) && (
+          <div className="flex min-w-0 items-center gap-2">
+            <Distance task={task} />
+            <span className="flex h-4.5 min-w-0 flex-1 flex-wrap gap-1 overflow-hidden">
+              {task.labels.slice(0, 3).map((label) => (
+                <span key={label} className="max-w-full truncate rounded bg-well px-1 text-soft">
+                  {label}
+                </span>
+              ))}
+            </span>
+            {task.pull && (
+              <span className="flex items-center gap-1 text-soft" title={`Pull request ${task.pull.number}`}>
+                <ChecksRing phase={task.pull.phase} />
+                <GitPullRequest aria-hidden className="size-3.5" />#{task.pull.number}
+              </span>
+            )}
+            {cost && <span title="Spent on models">{cost}</span>}
+            {waits && <Hand aria-label={`It ${needsInWords(task)}`} className="size-3.5 text-brass" />}
+          </div>
+        )}
       </footer>
     </div>
   )
@@ -156,7 +166,7 @@ function Doing({ task }: { task: Task }) {
     return (
       <p
         className={cx(
-          'mt-1.5 line-clamp-2 rounded-md px-2 py-1 text-small wrap-anywhere',
+          'mt-1.5 line-clamp-3 rounded-md px-2 py-1 text-small wrap-anywhere',
           task.phase === 'failed' ? 'bg-oxblood-wash text-oxblood' : 'bg-brass-wash text-brass',
         )}
       >
@@ -184,11 +194,11 @@ function Clash({ task }: { task: Task }) {
   return (
     <p
       data-conflict={first.task_id ?? 'base'}
-      className="mt-1.5 flex items-center gap-1.5 text-small text-oxblood"
+      className="mt-1.5 flex gap-1.5 text-small leading-4.5 text-oxblood"
       title={paths.join('\n')}
     >
-      <GitCompareArrows aria-hidden className="size-3.5 shrink-0" />
-      <span className="truncate">
+      <GitCompareArrows aria-hidden className="mt-0.5 size-3.5 shrink-0" />
+      <span className="line-clamp-2">
         conflicts with {first.task_id == null ? (task.base ?? 'its base') : `task-${first.task_id}`}
         {rest.length > 0 && ` and ${rest.length} more`}
         {paths[0] && <span className="text-faint"> in {paths[0].split('/').at(-1)}</span>}
@@ -205,7 +215,7 @@ function DeskDot({ task }: { task: Task }) {
   const isolation = sandbox?.isolation ?? task.isolation
   return (
     <span
-      className="flex items-center gap-1"
+      className="flex shrink-0 items-center gap-1"
       title={[state && `Sandbox ${state}`, isolation && `isolated by ${isolation}`]
         .filter(Boolean)
         .join(', ')}
@@ -225,13 +235,15 @@ function DeskDot({ task }: { task: Task }) {
   )
 }
 
+const hasDistance = (task: Task) => (task.ahead ?? 0) + (task.behind ?? 0) > 0 && !isOver(task)
+
 function Distance({ task }: { task: Task }) {
   const ahead = task.ahead ?? 0
   const behind = task.behind ?? 0
-  if ((ahead === 0 && behind === 0) || isOver(task)) return null
+  if (!hasDistance(task)) return null
   return (
     <span
-      className="flex gap-1.5"
+      className="flex shrink-0 gap-1.5"
       title={`${ahead} ahead of and ${behind} behind ${task.base ?? 'its base'}`}
     >
       {ahead > 0 && <span>↑{ahead}</span>}

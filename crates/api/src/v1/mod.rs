@@ -7,6 +7,8 @@ mod execs;
 mod files;
 mod keys;
 mod logs;
+mod notices;
+mod port_links;
 mod ports;
 mod providers;
 mod pulls;
@@ -31,6 +33,7 @@ pub(crate) fn routes() -> OpenApiRouter<Doors> {
         .merge(files::routes())
         .merge(terminal::routes())
         .merge(ports::routes())
+        .merge(port_links::routes())
         .merge(logs::routes())
         .merge(templates::routes())
         .merge(repos::routes())
@@ -44,5 +47,6 @@ pub(crate) fn routes() -> OpenApiRouter<Doors> {
         .merge(secrets::routes())
         .merge(audit::routes())
         .merge(usage::routes())
+        .merge(notices::routes())
         .merge(sign_in::routes())
 }

@@ -290,7 +290,7 @@ impl New {
             labels: self.labels,
             depends_on: self.depends_on,
             isolation: self.isolation,
-            network: mode.map(|mode| NewNetwork { mode, allow, interface: false }),
+            network: mode.map(|mode| NewNetwork { mode, allow, ..NewNetwork::default() }),
             budget_usd: self.budget,
         };
         let mut request = client.request(Method::POST, "/tasks")?.query(&self.wait.query(TaskPhase::InReview));

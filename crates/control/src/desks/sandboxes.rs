@@ -11,7 +11,7 @@ use carrel_model::{
 use carrel_sandbox::Reach;
 use carrel_store::{Filter, Leased, News, Tx};
 
-use super::see_request;
+use super::{see_request, volumes::VolumesDesk};
 use crate::{
     Error, Idempotency, Paging, house::House, registry::Post, secret::new_sandbox_id, work::furnish::plan_checkout,
 };
@@ -75,8 +75,10 @@ impl SandboxesDesk<'_> {
         let post = self.house.post(&name)?;
         let isolation = post.usual_isolation().unwrap_or(Isolation::None);
         let (manners, checkout) = (new.manners(), new.checkout.take());
+        let volumes = new.volumes.take().unwrap_or_default();
         let mut spec =
             new.into_spec(&self.house.settings.defaults, isolation).map_err(|fields| Error::Invalid { fields })?;
+        spec.volumes = VolumesDesk { house: self.house }.mounts(grant, &spec, volumes).await?;
         if let Some(NewCheckout { base, branch }) = checkout {
             let repo = spec.repo.clone().ok_or_else(|| Error::field("checkout", "a checkout needs a `repo`"))?;
             self.house.admit(grant, Action::RepoRead, Subject::Repo(&repo)).await?;
@@ -119,6 +121,7 @@ impl SandboxesDesk<'_> {
                     if let Some(seen) = see_request(tx, &grant, idempotency, id.as_str()).await? {
                         return Ok::<_, Error>(Err(seen));
                     }
+                    super::volumes::hold(tx, &spec.volumes).await?;
                     let sandbox = Sandbox::born(id, spec, manners, grant.key.clone(), home, tx.now());
                     tx.insert_sandbox(&sandbox, held.as_ref()).await?;
                     audit(tx, &grant, action, &sandbox.id).await?;

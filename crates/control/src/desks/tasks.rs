@@ -292,7 +292,10 @@ impl TasksDesk<'_> {
         let Some(newest) = newest else { return Ok(Vec::new()) };
         let base = match from {
             Some(seq) => Some(at(seq).await?),
-            None => mirror.merge_base(&task.base, &newest).await?.or_else(|| task.base_commit.clone()),
+            None => {
+                let ahead = u64::from(task.ahead);
+                mirror.left_at(&task.base, &newest, ahead).await?.or_else(|| task.base_commit.clone())
+            }
         };
         match base {
             Some(base) => Ok(mirror.patch(&base, &newest).await?),

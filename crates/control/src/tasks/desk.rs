@@ -224,6 +224,9 @@ async fn create(house: &Arc<House>, grant: &Grant, id: &SandboxId, wish: Wish<'_
         limits: defaults.limits,
         network: wish.network,
         ports: Default::default(),
+        port_host: None,
+        pause_depth: Default::default(),
+        volumes: Vec::new(),
     };
     let manners = Manners { auto_resume: true, idle: wish.idle.filter(|_| pauses) };
     let desk = SandboxesDesk { house };

@@ -8,6 +8,8 @@
 
 pub(crate) mod desk;
 mod keeper;
+mod ladder;
+mod messages;
 mod queue;
 mod review;
 mod steps;

@@ -3,6 +3,7 @@
 //! Each verb is one errand inside, as whoever works there, and may be repeated. What the agent left there is trusted in
 //! nothing. The task keeper calls these; they take no grant because nobody outside asks.
 
+mod carry;
 mod errand;
 pub(crate) mod furnish;
 
@@ -43,7 +44,31 @@ pub(crate) async fn save_work(house: &Arc<House>, id: &SandboxId) -> Result<Opti
     let (reference, base) = (RefName::wip(task).to_string(), place.checkout.commit.to_string());
     let errand = Errand::new(inside::SAVE).args([WORKSPACE, &reference, &place.origin, &base, &most.to_string()]);
     let told = errand.run(house, id).await?;
-    told.commit("save its work")
+    let saved = told.commit("save its work")?;
+    if place.is_carried {
+        let carrier = carry::Carrier::reach(house, id, repo, &place.checkout).await?;
+        // Also when nothing is new: whoever saved last may have died before it was fetched.
+        carrier.fetch_saved(task).await?;
+        // What the agent pushed by itself, as far as it is taken; a refusal is told when the work is published.
+        match carrier.fetch_branch().await {
+            Ok(()) | Err(Error::Conflict { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(saved)
+}
+
+/// Brings what is new in the repository to a sandbox that cannot fetch it; the others fetch for themselves.
+pub(crate) async fn refresh(house: &Arc<House>, id: &SandboxId) -> Result<(), Error> {
+    let place = Place::find(house, id).await?;
+    let Some(repo) = place.repo.as_ref().filter(|_| place.is_carried) else { return Ok(()) };
+    let carrier = carry::Carrier::reach(house, id, repo, &place.checkout).await?;
+    match carrier.fetch_branch().await {
+        // It was refused, and the box is as if it had not been pushed.
+        Ok(()) | Err(Error::Conflict { .. }) => {}
+        Err(error) => return Err(error),
+    }
+    carrier.bring(&[]).await
 }
 
 /// Goes on from saved work in a new sandbox: the branch is where it was, the files are those that were saved.
@@ -52,6 +77,10 @@ pub(crate) async fn restore_work(house: &Arc<House>, id: &SandboxId, commit: &Co
     let Some(task) = place.task else {
         return Err(Error::Conflict { why: format!("sandbox {id} belongs to no task, so nothing was saved for it") });
     };
+    if let Some(repo) = place.repo.as_ref().filter(|_| place.is_carried) {
+        let carrier = carry::Carrier::reach(house, id, repo, &place.checkout).await?;
+        carrier.bring(&[(RefName::wip(task), commit.clone())]).await?;
+    }
     let (reference, branch) = (RefName::wip(task).to_string(), place.checkout.branch.as_str());
     let errand = Errand::new(inside::RESTORE).args([WORKSPACE, commit.as_str(), &reference, &place.origin, branch]);
     errand.run(house, id).await?.good("go on from saved work").map(drop)
@@ -90,10 +119,15 @@ pub(crate) async fn commit_work(
 /// meanwhile is not run over: that is a conflict.
 pub(crate) async fn push_work(house: &Arc<House>, id: &SandboxId) -> Result<CommitId, Error> {
     let place = Place::find(house, id).await?;
+    // Inside, a branch is compared with what the box knows of it.
+    refresh(house, id).await?;
     let Checkout { branch, commit, .. } = &place.checkout;
     let args = [WORKSPACE, branch.as_str(), &place.origin, commit.as_str()];
     let told = Errand::new(inside::PUSH).args(args).run(house, id).await?;
     let pushed = told.commit("push its work")?;
+    if let Some(repo) = place.repo.as_ref().filter(|_| place.is_carried) {
+        carry::Carrier::reach(house, id, repo, &place.checkout).await?.fetch_branch().await?;
+    }
     pushed.ok_or_else(|| Error::Inside { why: format!("inside sandbox {id}: git did not say what it pushed") })
 }
 
@@ -104,6 +138,8 @@ struct Place {
     task: Option<TaskId>,
     /// Where its origin is, as it sees it.
     origin: String,
+    /// Whether everything between it and the house is carried, because it can ask nobody.
+    is_carried: bool,
 }
 
 impl Place {
@@ -112,8 +148,10 @@ impl Place {
         let spec = found.ok_or_else(|| Error::NotFound { what: format!("sandbox {id}") })?.spec;
         let none = || Error::Conflict { why: format!("sandbox {id} has no checkout") };
         let checkout = spec.checkout.ok_or_else(none)?;
-        let origin = spec.repo.as_ref().map(origin).ok_or_else(none)?;
-        Ok(Place { checkout, origin, repo: spec.repo, task: spec.task_id })
+        let is_carried = house.post(&spec.provider).is_ok_and(|post| carry::is_needed(&*post.provider));
+        let at_gateway = spec.repo.as_ref().map(origin).ok_or_else(none)?;
+        let origin = if is_carried { inside::BOX_PLACE.to_owned() } else { at_gateway };
+        Ok(Place { checkout, origin, repo: spec.repo, task: spec.task_id, is_carried })
     }
 }
 

@@ -5,6 +5,7 @@
 mod ask;
 mod entry;
 mod exec;
+mod notice;
 mod problem;
 mod pull;
 mod repo;
@@ -15,19 +16,20 @@ mod view;
 mod work;
 
 pub use ask::{
-    Defaults, Field, NewCheckout, NewFork, NewKey, NewLimits, NewNetwork, NewPause, NewSandbox, NewSnapshot,
-    NewTimeout, SignIn,
+    Defaults, Field, KeyChange, NewCheckout, NewFork, NewKey, NewLimits, NewNetwork, NewPause, NewSandbox, NewSnapshot,
+    NewTimeout, NewVolumeMount, SignIn,
 };
 pub use entry::{Cursor, Drain, Entry, Happening, Kind, Reset};
 pub use exec::{
     Activity, Command, ExecSignal, ExecSize, ExecView, Executed, FileEntry, FileKind, LogLine, NewExec, StatsView,
 };
+pub use notice::{NewSubscription, NoticesView, SubscriptionKeys, SubscriptionView};
 pub use problem::{FieldProblem, Problem};
 pub use pull::{
     BaseView, CheckState, CheckView, CommentView, NewMerge, NewPull, NewPullComment, NewPullReview, PullNews,
     PullPhase, PullView, ReviewView, Side, Verdict,
 };
-pub use repo::{NewRepo, PushView, RepoChange, RepoView};
+pub use repo::{NewRepo, PullRulesChange, PushView, RepoChange, RepoFitness, RepoView};
 pub use secret::{NewSecret, SecretText, SecretView};
 pub use template::{From, NewTemplate, TemplateView};
 pub use usage::{BudgetState, BudgetView, UsageBy, UsageSum, UsageView};

@@ -8,7 +8,7 @@ use std::{
 use carrel_envd::Init;
 use carrel_model::{
     SandboxId,
-    sandbox::{Depth, NetworkMode, Spec},
+    sandbox::{Depth, Network, NetworkMode, Spec},
 };
 use secrecy::SecretString;
 use tokio::{
@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     Furniture, ProviderError, Sighting, egress,
-    providers::common::{GATEWAY_PORT, silent, start, surroundings},
+    providers::common::{GATEWAY_PORT, silent, start, surroundings, trust, trusting},
     template::LayerId,
 };
 
@@ -42,6 +42,8 @@ pub(crate) struct Desk {
     pub(crate) network: Option<Arc<OwnedFd>>,
     /// Serves its gateway.
     pub(crate) gateway: Option<AbortHandle>,
+    /// What its gateway goes by.
+    pub(crate) policy: Option<Arc<egress::Policy>>,
     /// Keeps callers waiting while its memory is written.
     pub(crate) gate: line::Gate,
 }
@@ -128,7 +130,7 @@ impl Inner {
         for (record, network) in found.await? {
             let Some(id) = record.id.clone() else { continue };
             let place = Place::empty();
-            let mut desk = Desk { record, network, gateway: None, gate: line::Gate::new() };
+            let mut desk = Desk { record, network, gateway: None, policy: None, gate: line::Gate::new() };
             self.reopen_gateway(&mut desk, &place).await;
             *place.desk().await = Some(desk);
             self.places().insert(id, place);
@@ -172,6 +174,9 @@ impl Inner {
         if let Some(why) = spec.network.interface.then(Interfaces::missing).flatten() {
             return Err(ProviderError::Unfit { why });
         }
+        for mount in &spec.volumes {
+            self.make_volume(&mount.volume).await?;
+        }
         let template = self.find_template(spec).await?;
         // A copy of a sandbox has its checkout already.
         let furniture = furniture.filter(|_| !template.layers.iter().any(LayerId::is_checkout));
@@ -179,7 +184,9 @@ impl Inner {
             Some(furniture) => self.furnish(template, furniture).await?,
             None => template,
         };
-        let remembered = if template.memory { self.revive(&template, spec).await? } else { Err(None) };
+        // Processes that were kept know nothing of volumes.
+        let remembers = template.memory && spec.volumes.is_empty();
+        let remembered = if remembers { self.revive(&template, spec).await? } else { Err(None) };
         let (mut record, held) = match remembered {
             Ok(slot) => slot,
             Err(why) => {
@@ -200,13 +207,18 @@ impl Inner {
         record.id = Some(id.clone());
         record.furnished = furniture.map(|_| false);
         record.network = spec.network.clone();
+        if !record.network.headers.is_empty() {
+            let made =
+                egress::Authority::make(id.as_str()).map_err(|error| unavailable("make its authority", &error))?;
+            record.authority = Some(made);
+        }
         record.env = spec.env.iter().map(|(name, value)| (name.as_str().into(), value.as_str().into())).collect();
         self.yard.keep(&record).map_err(|error| unavailable("remember it", &error))?;
         if let Some(furniture) = furniture {
             // The record has it from now on.
             self.yard.shelves.release(&furniture.layer);
         }
-        let made = desk.insert(Desk { record, network: None, gateway: None, gate: line::Gate::new() });
+        let made = desk.insert(Desk { record, network: None, gateway: None, policy: None, gate: line::Gate::new() });
         self.hold(made, place, held);
         if made.gateway.is_none() {
             self.reopen_gateway(made, place).await;
@@ -256,13 +268,15 @@ impl Inner {
             let policy = Arc::new(egress::Policy::new(whose, desk.record.network.clone()));
             let traffic = Arc::clone(&place.traffic);
             let hatch = desk.record.id.clone().map(|id| self.hatch.of(id));
-            let proxy = egress::serve(listener, egress::Policy::clone(&policy), Arc::clone(&traffic), hatch);
-            // Whoever reaches nobody needs no names. A plain user's server cannot listen inside after the launch.
-            let names = desk.network.clone().filter(|_| desk.record.network.mode != NetworkMode::None);
-            let ear = names.map(|network| line::Inside { visitor: self.visitor.clone(), network });
+            if let Some(authority) = &desk.record.authority {
+                policy.trust(authority.clone());
+            }
+            desk.policy = Some(Arc::clone(&policy));
+            let proxy = egress::serve(listener, Arc::clone(&policy), Arc::clone(&traffic), hatch.clone());
+            let ear = desk.network.clone().map(|network| line::Inside { visitor: self.visitor.clone(), network });
             let serving = async move {
                 match ear {
-                    Some(ear) => drop(tokio::join!(proxy, egress::answer_names(ear, policy, traffic))),
+                    Some(ear) => drop(tokio::join!(proxy, egress::answer_names(ear, policy, traffic, hatch))),
                     None => proxy.await,
                 }
             };
@@ -295,24 +309,17 @@ impl Inner {
             return Ok(());
         }
         let envd = desk.envd(self)?;
+        envd.init(&greeting(&desk.record)).await.map_err(silent)?;
         let record = &desk.record;
-        let mut env = record.config.env.clone();
-        env.extend(surroundings(record.id.as_ref(), &record.network));
-        env.extend(record.env.clone());
-        let init = Init {
-            env,
-            token: Some(SecretString::from(record.token.clone())),
-            default_user: record.config.user.clone(),
-            default_workdir: record.config.workdir.clone(),
-            hostname: None,
-        };
-        envd.init(&init).await.map_err(silent)?;
         if record.furnished == Some(false) {
             let why = || ProviderError::Unavailable { why: "its checkout is not finished".into() };
             self.lay_down(&envd, record, furniture.ok_or_else(why)?).await?;
             desk.record.furnished = Some(true);
             // Once: whoever works there changes these files.
             self.yard.keep(&desk.record).map_err(|error| unavailable("remember its checkout", &error))?;
+        }
+        if let Some(authority) = &desk.record.authority {
+            trust(&envd, authority).await?;
         }
         let record = &desk.record;
         if let Some(command) = record.config.start_command.as_ref().filter(|_| !record.remembers) {
@@ -322,6 +329,46 @@ impl Inner {
         if desk.record.config.start_command.is_some() {
             // It runs once, whoever serves the sandbox next.
             self.yard.keep(&desk.record).map_err(|error| unavailable("remember that it started", &error))?;
+        }
+        Ok(())
+    }
+
+    /// Changes whom a sandbox may talk to, while it works or sleeps.
+    pub(crate) async fn set_network(&self, id: &SandboxId, network: &Network) -> Result<(), ProviderError> {
+        let place = self.place(id).ok_or(ProviderError::Lost)?;
+        let mut desk = place.desk().await;
+        let desk = desk.as_mut().ok_or(ProviderError::Lost)?;
+        if desk.record.network == *network {
+            return Ok(());
+        }
+        if desk.record.network.interface || network.interface {
+            let why = "the network of a sandbox with an interface of its own is chosen when it is made";
+            return Err(ProviderError::Unfit { why: why.into() });
+        }
+        let knew_a_proxy = desk.record.network.mode != NetworkMode::None;
+        desk.record.network = network.clone();
+        let needs_authority = desk.record.authority.is_none() && !network.headers.is_empty();
+        if needs_authority {
+            let made =
+                egress::Authority::make(id.as_str()).map_err(|error| unavailable("make its authority", &error))?;
+            desk.record.authority = Some(made);
+        }
+        // Remembered first: whoever serves it next goes by it, whatever happens to us.
+        self.yard.keep(&desk.record).map_err(|error| unavailable("remember its network", &error))?;
+        let awake = desk.record.asleep.is_none() && desk.is_alive();
+        // Believed before anybody is shown it.
+        if let Some(authority) = desk.record.authority.as_ref().filter(|_| needs_authority && awake) {
+            trust(&desk.envd(self)?, authority).await?;
+        }
+        if let Some(policy) = &desk.policy {
+            if let Some(authority) = &desk.record.authority {
+                policy.trust(authority.clone());
+            }
+            policy.change(network.clone());
+        }
+        // What begins from now on finds the proxy in its environment. What sleeps is told when it wakes anew.
+        if awake && (needs_authority || knew_a_proxy != (network.mode != NetworkMode::None)) {
+            desk.envd(self)?.init(&greeting(&desk.record)).await.map_err(silent)?;
         }
         Ok(())
     }
@@ -354,5 +401,22 @@ impl Inner {
         let inner = Arc::clone(self);
         tokio::task::spawn_blocking(move || inner.yard.empty_trash());
         Ok(())
+    }
+}
+
+/// What the envd of a sandbox is told.
+fn greeting(record: &Record) -> Init {
+    let mut env = record.config.env.clone();
+    env.extend(surroundings(record.id.as_ref(), &record.network));
+    if record.authority.is_some() {
+        env.extend(trusting());
+    }
+    env.extend(record.env.clone());
+    Init {
+        env,
+        token: Some(SecretString::from(record.token.clone())),
+        default_user: record.config.user.clone(),
+        default_workdir: record.config.workdir.clone(),
+        hostname: None,
     }
 }

@@ -36,7 +36,7 @@ impl Inner {
     /// Begins the slot of a sandbox that is about to be created.
     pub(crate) fn expect(self: &Arc<Self>, id: &SandboxId, spec: &Spec) {
         // What it stands on is not known yet.
-        if spec.checkout.is_some() {
+        if spec.checkout.is_some() || !spec.volumes.is_empty() {
             return;
         }
         /// Whoever announced it and has not come after so long was ended in between.

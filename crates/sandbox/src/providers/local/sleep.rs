@@ -249,7 +249,7 @@ impl Inner {
     ) -> Result<Result<(Record, Held), Option<String>>, ProviderError> {
         let (inner, template, limits) = (Arc::clone(self), template.clone(), spec.limits);
         let revived = aside(move || {
-            let mut record = inner.yard.plan(&template, limits, false)?;
+            let mut record = inner.yard.plan(&template, limits, Vec::new(), false)?;
             match inner.yard.revive(&template, &mut record) {
                 Ok(held) => {
                     inner.yard.forget_memory(&record)?;

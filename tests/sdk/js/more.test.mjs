@@ -56,8 +56,8 @@ test('a volume is shared, and outlives sandboxes', async () => {
 
 test('a secret is set, shown without its value, and removed', async () => {
   const name = fresh('js')
-  assert.equal((await Secret.create(name, 'one', { metadata: { a: 'b' } })).currentVersion, 1)
-  assert.equal((await Secret.update(name, 'two')).currentVersion, 2)
+  assert.equal((await Secret.create(name, 'one', { metadata: { a: 'b' } })).version, 1)
+  assert.equal((await Secret.update(name, 'two')).version, 2)
   assert.deepEqual((await Secret.getInfo(name)).metadata, { a: 'b' })
   const pages = Secret.list({ limit: 100 })
   assert.ok((await pages.nextItems()).some((it) => it.name === name) || pages.hasNext)
@@ -112,7 +112,7 @@ test('every git helper works', async () => {
     await git.remoteAdd(work, 'origin', '/home/user/remote.git')
     assert.equal(await git.remoteGet(work, 'origin'), '/home/user/remote.git')
     await git.push(work, { remote: 'origin', branch: 'main' })
-    await git.clone('/home/user/remote.git', { path: '/home/user/copy' })
+    await git.clone('/home/user/remote.git', { path: '/home/user/copy', branch: 'main' })
     await git.createBranch(work, 'topic')
     await git.checkoutBranch(work, 'main')
     assert.deepEqual(new Set((await git.branches(work)).branches), new Set(['main', 'topic']))

@@ -46,24 +46,31 @@ class World:
 
     def __init__(self, address):
         self.address = address
-        self.range = address.rsplit(".", 1)[0] + ".0/24"
+        self.range = f"{neighbour(address, -2)}/30"
+
+
+def neighbour(address, by):
+    begin, last = address.rsplit(".", 1)
+    return f"{begin}.{int(last) + by}"
 
 
 @pytest.fixture(scope="session")
 def world():
     """Somebody to talk to who is not this machine: `tests/sdk/run` made the certificate, the server believes it."""
     address, folder = os.environ["CARREL_TEST_WORLD"], os.environ["CARREL_TEST_WORLD_FOLDER"]
-    near, name = address.rsplit(".", 1)[0] + ".1", f"w{os.getpid()}"
+    near, name = neighbour(address, -1), f"w{os.getpid()}"
 
     def ip(*words):
         subprocess.run(["ip", *words], check=True, capture_output=True)
 
+    routed = subprocess.run(["ip", "-4", "route", "show", "root", f"{neighbour(address, -2)}/30"], capture_output=True)
+    assert not routed.stdout, f"somebody has the addresses of the world: {routed.stdout.decode()}"
     ip("netns", "add", name)
     try:
         ip("link", "add", name, "type", "veth", "peer", "name", "eth0", "netns", name)
-        ip("addr", "add", f"{near}/24", "dev", name)
+        ip("addr", "add", f"{near}/30", "dev", name)
         ip("link", "set", name, "up")
-        ip("-n", name, "addr", "add", f"{address}/24", "dev", "eth0")
+        ip("-n", name, "addr", "add", f"{address}/30", "dev", "eth0")
         ip("-n", name, "link", "set", "eth0", "up")
         ip("-n", name, "link", "set", "lo", "up")
         program = os.path.join(os.path.dirname(__file__), "world.py")

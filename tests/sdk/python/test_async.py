@@ -131,7 +131,7 @@ def test_volumes_and_secrets_asynchronously():
             assert await AsyncVolume.destroy(volume.volume_id)
 
         await AsyncSecret.create(name, "one")
-        assert (await AsyncSecret.update(name, "two")).current_version == 2 and await AsyncSecret.exists(name)
+        assert (await AsyncSecret.update(name, "two")).version == 2 and await AsyncSecret.exists(name)
         assert (await AsyncSecret.get_info(name)).name == name and AsyncSecret.fill(name) == f"${{e2b.secrets.{name}}}"
         assert name in [it.name for it in await AsyncSecret.list().next_items()]
         assert AsyncSecret.iam_token(audience="x", token_type="JWT-SVID")["audience"] == "x"

@@ -62,7 +62,7 @@ def test_every_git_helper_works_asynchronously():
             await git.remote_add(work, "origin", "/home/user/remote.git")
             assert await git.remote_get(work, "origin") == "/home/user/remote.git"
             await git.push(work, remote="origin", branch="main")
-            await git.clone("/home/user/remote.git", path="/home/user/copy")
+            await git.clone("/home/user/remote.git", path="/home/user/copy", branch="main")
             await git.create_branch(work, "topic")
             await git.checkout_branch(work, "main")
             assert set((await git.branches(work)).branches) == {"main", "topic"}

@@ -111,11 +111,11 @@ def secret():
 def test_a_secret_is_set_shown_without_its_value_and_removed():
     name = f"secret-{uuid.uuid4().hex[:8]}"
     made = Secret.create(name, "hunter2", metadata={"a": "b"})
-    assert (made.name, made.current_version, made.metadata) == (name, 1, {"a": "b"})
+    assert (made.name, made.version, made.metadata) == (name, 1, {"a": "b"})
     assert Secret.exists(name) and Secret.exists(made.secret_id)
     updated = Secret.update(name, "hunter3")
-    assert (updated.current_version, updated.metadata) == (2, {"a": "b"})
-    assert Secret.get_info(made.secret_id).current_version == 2
+    assert (updated.version, updated.metadata) == (2, {"a": "b"})
+    assert Secret.get_info(made.secret_id).version == 2
     others = [Secret.create(f"{name}-{number}", "x") for number in range(3)]
     pages, seen = Secret.list(limit=2), []
     while pages.has_next:

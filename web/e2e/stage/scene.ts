@@ -257,7 +257,7 @@ export function scene(now = Date.now()) {
     sessions,
     timeline: conversation(ago),
     diff: DIFF,
-    me: { id: 'key-1', name: 'admin', role: 'admin' },
+    me: { key_id: 'key-1', name: 'admin', role: 'admin' },
     templates: [
       {
         name: 'host',

@@ -135,9 +135,10 @@ export function CardFace({
           </span>
           <Clock task={task} />
         </div>
-        {(cost || task.pull || waits || hasDistance(task) || task.labels.length > 0) && (
+        {(cost || task.pull || waits || task.sandbox_id || hasDistance(task) || task.labels.length > 0) && (
           <div className="flex min-w-0 items-center gap-2">
             <Distance task={task} />
+            <Isolation task={task} />
             <span className="flex h-4.5 min-w-0 flex-1 flex-wrap gap-1 overflow-hidden">
               {task.labels.slice(0, 3).map((label) => (
                 <span key={label} className="max-w-full truncate rounded bg-well px-1 text-soft">
@@ -207,32 +208,32 @@ function Clash({ task }: { task: Task }) {
   )
 }
 
-/** The sandbox behind the card: running, paused, or gone; and how strongly it is kept apart. */
+/** The sandbox behind the card: running, paused, or gone. */
 function DeskDot({ task }: { task: Task }) {
   const sandbox = useSandboxOf(task)
-  if (!task.sandbox_id && !task.isolation) return null
   const state = sandbox?.status ?? (task.sandbox_id && !isOver(task) ? 'gone' : undefined)
-  const isolation = sandbox?.isolation ?? task.isolation
+  if (!state) return null
   return (
     <span
-      className="flex shrink-0 items-center gap-1"
-      title={[state && `Sandbox ${state}`, isolation && `isolated by ${isolation}`]
-        .filter(Boolean)
-        .join(', ')}
-    >
-      {state && (
-        <span
-          role="img"
-          aria-label={`Sandbox ${state}`}
-          className={cx(
-            'size-2 rounded-full',
-            state === 'running' ? 'bg-lamp' : state === 'paused' ? 'bg-slate' : 'border border-line-strong',
-          )}
-        />
+      role="img"
+      aria-label={`Sandbox ${state}`}
+      title={`Sandbox ${state}`}
+      className={cx(
+        'size-2 shrink-0 rounded-full',
+        state === 'running' ? 'bg-lamp' : state === 'paused' ? 'bg-slate' : 'border border-line-strong',
       )}
+    />
+  )
+}
+
+/** How strongly its sandbox is kept apart. */
+function Isolation({ task }: { task: Task }) {
+  const isolation = useSandboxOf(task)?.isolation ?? task.isolation
+  return isolation && !isOver(task) ? (
+    <span className="shrink-0" title={`Isolated by ${isolation}`}>
       {isolation}
     </span>
-  )
+  ) : null
 }
 
 const hasDistance = (task: Task) => (task.ahead ?? 0) + (task.behind ?? 0) > 0 && !isOver(task)

@@ -92,7 +92,7 @@ export function MembersPage() {
                   <span className={cx('wrap-anywhere', member.revoked_at && 'text-faint line-through')}>
                     {member.name}
                   </span>
-                  {member.id === self?.id && <Chip>you</Chip>}
+                  {member.id === self?.key_id && <Chip>you</Chip>}
                 </p>
                 <p className="text-small text-faint">
                   {member.revoked_at ? (

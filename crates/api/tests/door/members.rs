@@ -46,7 +46,7 @@ on_both_databases! {
     async fn there_is_always_an_admin_and_programs_do_not_become_people(database: TestDatabase) {
         let house = House::open(&database).await;
         let (_, own) = house.ask(house.request(Method::GET, "/api/v1/me")).await;
-        let own = format!("/api/v1/keys/{}", own["id"].as_str().unwrap());
+        let own = format!("/api/v1/keys/{}", own["key_id"].as_str().unwrap());
         let problem = refused(409, house.request(Method::PATCH, &own).json(&json!({"role": "member"}))).await;
         assert!(problem["detail"].as_str().unwrap().contains("last good admin"), "{problem}");
         let (status, _) = house.ask(house.request(Method::PATCH, &own).json(&json!({"name": "the owner"}))).await;

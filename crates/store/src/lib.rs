@@ -32,6 +32,7 @@ mod tail;
 mod tasks;
 mod templates;
 mod transcripts;
+mod trip;
 mod usage;
 mod volumes;
 
@@ -118,6 +119,11 @@ impl Store {
         Ok(())
     }
 
+    /// Whether other nodes may read and write the same database.
+    pub fn is_shared(&self) -> bool {
+        self.sql().is_postgres()
+    }
+
     /// Waits until no change is under way, also of callers that have gone away.
     pub async fn rest(&self) {
         self.inner.room.rest().await;
@@ -129,7 +135,7 @@ impl Store {
         // The listener holds a connection of the pool: it goes first.
         self.inner.end_tasks();
         match self.sql() {
-            sql::Sql::Sqlite { writer, readers } => {
+            sql::Sql::Sqlite { writer, readers, .. } => {
                 readers.close().await;
                 writer.close().await;
             }

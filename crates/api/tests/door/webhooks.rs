@@ -51,9 +51,10 @@ impl Receiver {
         let bell = Arc::new(Notify::new());
         let (into, from, rings) = (Arc::clone(&taken), Arc::clone(&answers), Arc::clone(&bell));
         let take = move |request: Request| async move {
-            let header = |name: &str| request.headers()[name].to_str().unwrap().to_owned();
+            let (parts, body) = request.into_parts();
+            let header = |name: &str| parts.headers[name].to_str().unwrap().to_owned();
             let (id, at, signature) = (header("webhook-id"), header("webhook-timestamp"), header("webhook-signature"));
-            let body = axum::body::to_bytes(request.into_body(), usize::MAX).await.unwrap();
+            let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
             let answered = from.lock().unwrap().pop_front().unwrap_or(204);
             let text = String::from_utf8(body.to_vec()).unwrap();
             into.lock().unwrap().push(Letter { id, at, signature, text, answered });

@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     fs::{self, File},
-    io::{BufReader, Read, Write},
+    io::{BufReader, ErrorKind, Read, Write},
     path::{Path, PathBuf},
 };
 
@@ -132,7 +132,14 @@ fn damaged(why: String) -> Failure {
 
 /// Takes the files out, and compares them with the manifest, which is the last.
 fn unpack(draft: &Path, archive: File) -> Result<Manifest, Failure> {
-    let read = |error: std::io::Error| damaged(error.to_string());
+    // Only what comes from the archive is the archive's fault.
+    let read = |error: std::io::Error| match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::PermissionDenied => {
+            Failure::new(format!("the backup cannot be put in place: {error}"))
+                .hint("the backup may well be whole; make room, or restore elsewhere with --data")
+        }
+        _ => damaged(error.to_string()),
+    };
     let plain = zstd::stream::read::Decoder::new(BufReader::new(archive)).map_err(read)?;
     let mut archive = tar::Archive::new(plain);
     let mut found: BTreeMap<String, Kept> = BTreeMap::new();

@@ -46,7 +46,12 @@ async fn a_house_that_was_destroyed_goes_on_from_its_backup() {
         assert!(!["needs_you", "failed"].contains(&now["phase"].as_str().unwrap()), "{now}");
     }
 
+    // Of a backup that was killed.
+    let dead = place.path().join(".carrel-backup-dead");
+    fs::create_dir(&dead).unwrap();
+    fs::write(dead.join("held"), "").unwrap();
     let made = carrel(&first, &["backup", file.to_str().unwrap()]);
+    assert!(!dead.exists(), "what a dead backup left is still there");
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     let again = carrel(&first, &["backup", file.to_str().unwrap()]);
     assert_eq!(again.status.code(), Some(4), "an earlier backup was written over");

@@ -15,6 +15,7 @@ mod review;
 mod sleep;
 mod steps;
 mod talk;
+mod tape;
 mod turn;
 
 pub(crate) use keeper::{TaskKeeper, heartbeat, walk};

@@ -14,6 +14,7 @@ use carrel_model::{
 use carrel_store::{Stream, Tx};
 use futures::StreamExt;
 
+use super::tape::{self, Tape};
 use crate::{
     Error, ExecsDesk, FilesDesk, Running,
     desks::{agents, sessions::no_session, tasks::moment},
@@ -196,7 +197,7 @@ async fn start(
         let why = "an agent with an interface of its own is started by a person, with `carrel sandbox shell`";
         return Err(Error::Conflict { why: why.into() });
     }
-    let argv = wrapped(launch.argv, &modes);
+    let argv = wrapped(launch.argv, &modes, &turn.exec);
     let new = NewExec {
         argv: Some(argv),
         cwd: at.rules.repo.is_some().then(|| carrel_git::WORKSPACE.to_owned()),
@@ -218,18 +219,20 @@ async fn start(
 
 /// What runs the agent: gives files their permissions, which uploads have none of, and ends when the agent does. What it
 /// leaves running in the background may hold the output open, but holds up nobody: a moment later it is cut off.
-fn wrapped(argv: Vec<String>, files: &[&carrel_agent::File]) -> Vec<String> {
+fn wrapped(argv: Vec<String>, files: &[&carrel_agent::File], exec: &ExecId) -> Vec<String> {
     let modes: String = files.iter().map(|file| format!("chmod {:o} '{}'\n", file.mode, file.path)).collect();
-    let script = format!("{modes}{WRAPPER}");
+    let script = format!("{modes}lines={}\n{WRAPPER}", tape::folder(exec));
     ["/bin/sh".to_owned(), "-c".to_owned(), script, "carrel".to_owned()].into_iter().chain(argv).collect()
 }
 
-const WRAPPER: &str = r#"lines=$(mktemp -d) && mkfifo "$lines/out" "$lines/err" || exec "$@"
-cat <"$lines/out" & out=$!
-cat <"$lines/err" >&2 & err=$!
+/// What is printed is also kept at the desk until the next turn, for a house that was away meanwhile.
+const WRAPPER: &str = r#"rm -rf /tmp/carrel-turn-*
+mkdir -m 700 "$lines" && mkfifo "$lines/out" "$lines/err" || exec "$@"
+tee "$lines/stdout" <"$lines/out" & out=$!
+tee "$lines/stderr" <"$lines/err" >&2 & err=$!
 "$@" >"$lines/out" 2>"$lines/err"
 code=$?
-rm -rf "$lines"
+echo "$code" >"$lines/code.new" && mv "$lines/code.new" "$lines/code"
 { sleep 2; kill "$out" "$err"; } >/dev/null 2>&1 &
 watch=$!
 wait "$out" "$err" 2>/dev/null
@@ -276,6 +279,7 @@ where
     let mut stopped = false;
     let mut kill_at: Option<tokio::time::Instant> = None;
     let mut sleep = Sleep::watch(house, at);
+    let mut tape = Tape::new(house, grant, at.sandbox, &turn.exec);
     loop {
         let killing = async {
             match kill_at {
@@ -289,9 +293,11 @@ where
                 Some(chunks) => {
                     let mut moments = Vec::new();
                     for chunk in &chunks {
+                        // From the first gap on the tape is read instead: it has none.
                         moments.extend(match chunk.stream {
+                            Stream::Carrel => { tape.tear(); Vec::new() }
+                            stream if !tape.passes(stream, chunk.bytes.len()) => Vec::new(),
                             Stream::Stderr => reader.stderr(&chunk.bytes),
-                            Stream::Carrel => Vec::new(),
                             _ => reader.stdout(&chunk.bytes),
                         });
                     }
@@ -311,17 +317,36 @@ where
                 signal(house, grant, at.sandbox, &turn.exec, "KILL").await;
             }
             told = sleep.turned() => told?,
+            more = tape.next() => {
+                let moments = reader.stdout(&more);
+                let skip = turn.moments.saturating_sub(heard);
+                heard += moments.len() as u32;
+                write(house, at.session, turn, moments.into_iter().skip(skip as usize).collect(), heard).await?;
+            }
             _ = saves.tick(), if at.saves && !stopped && !sleep.asleep => {
                 let _ = save(house, at.sandbox).await;
             }
         }
     }
     let exec = settled(house, &turn.exec).await?;
-    let (code, status) = exec.map_or((None, ExecStatus::Lost), |exec| (exec.exit_code, exec.status));
+    let (mut code, mut status) = exec.map_or((None, ExecStatus::Lost), |exec| (exec.exit_code, exec.status));
+    // It may have come to its end while nobody followed it.
+    if status == ExecStatus::Lost
+        && let Some(found) = tape.code().await
+    {
+        tape.tear();
+        (code, status) = (Some(found), ExecStatus::Ended);
+    }
+    let mut moments = Vec::new();
+    if let Some((rest, errors)) = tape.rest().await {
+        moments.extend(reader.stdout(&rest));
+        moments.extend(reader.stderr(&errors));
+    }
     let over = reader.end(code);
+    moments.extend(over.moments);
     let skip = turn.moments.saturating_sub(heard);
-    heard += over.moments.len() as u32;
-    write(house, at.session, turn, over.moments.into_iter().skip(skip as usize).collect(), heard).await?;
+    heard += moments.len() as u32;
+    write(house, at.session, turn, moments.into_iter().skip(skip as usize).collect(), heard).await?;
     if stopped {
         return Ok(Went::Stopped);
     }

@@ -104,6 +104,7 @@ impl From<StoreError> for Failure {
             StoreError::Foreign { .. } => {
                 ("give another place with --data or --database; nothing was changed", Exit::Conflict)
             }
+            StoreError::Full => ("make room, then start Carrel again; `carrel df` says what takes it", Exit::Failed),
             StoreError::LeaseLost { .. } | StoreError::Corrupt { .. } | StoreError::Busy | StoreError::Failed(_) => {
                 ("the log says more", Exit::Failed)
             }

@@ -101,10 +101,11 @@ fn sentence(fields: &[FieldProblem]) -> String {
 impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         if error.is_passing() {
-            return Error::Unavailable {
-                why: "the database does not answer at the moment".into(),
-                source: Some(error),
+            let why = match error {
+                StoreError::Full => "the disk of the database is full; somebody has to make room on it",
+                _ => "the database does not answer at the moment",
             };
+            return Error::Unavailable { why: why.into(), source: Some(error) };
         }
         Error::Internal(Box::new(error))
     }

@@ -1,6 +1,11 @@
 //! The house opened: what every desk and keeper has in common.
 
-use std::{future::Future, panic::AssertUnwindSafe, sync::Arc};
+use std::{
+    future::Future,
+    panic::AssertUnwindSafe,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use carrel_model::{
     Action, Grant, ProviderName, Subject,
@@ -31,7 +36,9 @@ use crate::{
 };
 
 /// How long the database may take to say that it can be written.
-const PING_LASTS: std::time::Duration = std::time::Duration::from_secs(2);
+const PING_LASTS: Duration = Duration::from_secs(2);
+/// How long an answer about the database holds.
+const PING_HOLDS: Duration = Duration::from_millis(250);
 
 /// The study. Clones share it.
 #[derive(Clone)]
@@ -66,6 +73,8 @@ pub(crate) struct House {
     /// The browsers that sign out here, by the hash of what they showed.
     pub(crate) sign_outs: broadcast::Sender<String>,
     draining: watch::Sender<bool>,
+    /// How the database was when somebody last asked, for a moment: anybody may ask, and asking writes.
+    pinged: tokio::sync::Mutex<Option<(Instant, String)>>,
     stop: CancellationToken,
     tasks: TaskTracker,
     /// Beats until the last step has ended, so that no lease runs out under it.
@@ -80,6 +89,25 @@ pub struct Idempotency {
     pub key: String,
     /// Everything the request asks for, as text.
     pub request: String,
+}
+
+impl House {
+    /// `ok`, or what is the matter with the database.
+    async fn ping(&self) -> String {
+        let mut pinged = self.pinged.lock().await;
+        if let Some((at, told)) = &*pinged
+            && at.elapsed() < PING_HOLDS
+        {
+            return told.clone();
+        }
+        let told = match tokio::time::timeout(PING_LASTS, self.store.ping()).await {
+            Ok(Ok(())) => "ok".to_owned(),
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => format!("it does not answer within {PING_LASTS:?}"),
+        };
+        *pinged = Some((Instant::now(), told.clone()));
+        told
+    }
 }
 
 impl Control {
@@ -116,6 +144,7 @@ impl Control {
             shelf: Shelf::default(),
             doorman: Doorman::default(),
             draining: watch::Sender::new(false),
+            pinged: tokio::sync::Mutex::default(),
             stop,
             tasks,
             pulse: CancellationToken::new(),
@@ -269,11 +298,7 @@ impl Control {
 
     /// Whether the house can work, for whoever watches over it. Takes no grant: it tells nothing of anybody's work.
     pub async fn readiness(&self) -> ReadinessView {
-        let database = match tokio::time::timeout(PING_LASTS, self.house.store.ping()).await {
-            Ok(Ok(())) => "ok".to_owned(),
-            Ok(Err(error)) => error.to_string(),
-            Err(_) => format!("it does not answer within {PING_LASTS:?}"),
-        };
+        let database = self.house.ping().await;
         let providers: Vec<_> = self.house.providers.values().map(|post| post.view()).collect();
         let closed = |view: &&_| is_closed(view);
         let status = match providers.iter().filter(closed).count() {

@@ -70,6 +70,9 @@ pub enum StoreError {
     /// No connection became free in time.
     #[error("the database is too busy")]
     Busy,
+    /// There is no room to write. Somebody has to make some.
+    #[error("the disk of the database is full")]
+    Full,
     /// Anything else.
     #[error("the database failed")]
     Failed(#[source] sqlx::Error),
@@ -82,6 +85,7 @@ impl From<sqlx::Error> for StoreError {
             sqlx::Error::Database(said) if matches!(said.code().as_deref(), Some("5" | "517" | "55P03")) => {
                 StoreError::Busy
             }
+            sqlx::Error::Database(said) if matches!(said.code().as_deref(), Some("13" | "53100")) => StoreError::Full,
             _ => StoreError::Failed(error),
         }
     }
@@ -92,6 +96,7 @@ impl StoreError {
     pub fn is_passing(&self) -> bool {
         match self {
             StoreError::Busy
+            | StoreError::Full
             | StoreError::Unreachable { .. }
             | StoreError::Locked { .. }
             | StoreError::ReadOnly { .. } => true,

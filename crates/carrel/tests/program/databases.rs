@@ -105,3 +105,61 @@ async fn a_port_that_is_taken_is_said_to_be() {
     assert_eq!(code, Some(4), "{text}");
     assert!(text.contains("--listen"), "{text}");
 }
+
+/// A small disk of its own, gone with this value.
+struct SmallDisk(tempfile::TempDir);
+
+impl SmallDisk {
+    fn mount() -> SmallDisk {
+        let folder = tempfile::tempdir().unwrap();
+        let mut mount = std::process::Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", "size=16m,mode=700", "none"]).arg(folder.path());
+        assert!(mount.status().unwrap().success());
+        SmallDisk(folder)
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("umount").arg(self.0.path()).status();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_disk_is_told_as_one_and_room_on_it_is_enough_to_go_on() {
+    assert!(rustix::process::geteuid().is_root(), "this test mounts a disk and needs root");
+    let disk = SmallDisk::mount();
+    let data = disk.0.path();
+    let server = Server::with(binary(), data).env("CARREL_SANDBOXES_PROVIDER", "fake").env("CARREL_LOG_LEVEL", "error");
+    let server = server.start().await;
+    let http = reqwest::Client::builder().no_proxy().build().unwrap();
+    let ready = async || {
+        let answer = http.get(format!("{}/readyz", server.url)).send().await.unwrap();
+        (answer.status().as_u16(), answer.json::<serde_json::Value>().await.unwrap())
+    };
+    assert_eq!(ready().await.0, 200);
+    let mut ballast = std::fs::File::create(data.join("ballast")).unwrap();
+    while std::io::Write::write_all(&mut ballast, &[0; 4096]).is_ok() {}
+    // What the database had set aside is used up first.
+    let refused = loop {
+        let key = serde_json::json!({"name": "x", "role": "member"});
+        let ask = http.post(format!("{}/api/v1/keys", server.url)).bearer_auth(&server.key).json(&key);
+        let answer = ask.send().await.unwrap();
+        if !answer.status().is_success() {
+            break answer;
+        }
+    };
+    assert_eq!(refused.status(), 503);
+    let words = refused.text().await.unwrap();
+    assert!(words.contains("disk of the database is full"), "{words}");
+    let told = loop {
+        let (status, told) = ready().await;
+        if status == 503 {
+            break told;
+        }
+    };
+    assert!(told["database"].as_str().unwrap().contains("full"), "{told}");
+    ballast.set_len(0).unwrap();
+    while ready().await.0 != 200 {}
+    assert!(server.terminate().await.success());
+}

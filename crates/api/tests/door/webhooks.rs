@@ -50,20 +50,16 @@ impl Receiver {
         let (taken, answers) = (Arc::<Mutex<Vec<Letter>>>::default(), Arc::<Mutex<VecDeque<u16>>>::default());
         let bell = Arc::new(Notify::new());
         let (into, from, rings) = (Arc::clone(&taken), Arc::clone(&answers), Arc::clone(&bell));
-        let take = move |request: Request| {
-            let (into, from, rings) = (Arc::clone(&into), Arc::clone(&from), Arc::clone(&rings));
-            async move {
-                let (parts, body) = request.into_parts();
-                let header = |name: &str| parts.headers[name].to_str().unwrap().to_owned();
-                let (id, at) = (header("webhook-id"), header("webhook-timestamp"));
-                let signature = header("webhook-signature");
-                let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
-                let answered = from.lock().unwrap().pop_front().unwrap_or(204);
-                let text = String::from_utf8(body.to_vec()).unwrap();
-                into.lock().unwrap().push(Letter { id, at, signature, text, answered });
-                rings.notify_one();
-                Status::from_u16(answered).unwrap()
-            }
+        let take = move |request: Request| async move {
+            let (parts, body) = request.into_parts();
+            let header = |name: &str| parts.headers[name].to_str().unwrap().to_owned();
+            let (id, at, signature) = (header("webhook-id"), header("webhook-timestamp"), header("webhook-signature"));
+            let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
+            let answered = from.lock().unwrap().pop_front().unwrap_or(204);
+            let text = String::from_utf8(body.to_vec()).unwrap();
+            into.lock().unwrap().push(Letter { id, at, signature, text, answered });
+            rings.notify_one();
+            Status::from_u16(answered).unwrap()
         };
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/hook", listener.local_addr().unwrap());

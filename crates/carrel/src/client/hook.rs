@@ -19,7 +19,8 @@ pub(crate) enum Verb {
     /// Add an address that hears what happens; prints the secret that deliveries are signed with, this once
     Add {
         /// Where it is called
-        url: HookUrl,
+        #[arg(value_name = "URL")]
+        address: HookUrl,
         /// What it wants to hear: `task`, `task.needs_you`, `pull`, …; may be given several times [default: task, pull]
         #[arg(long = "event", value_name = "TOPIC")]
         events: Vec<Topic>,
@@ -52,8 +53,8 @@ pub(crate) enum Verb {
 impl Verb {
     pub(crate) async fn run(self, client: &Client) -> Result<(), Failure> {
         match self {
-            Verb::Add { url, events, after } => {
-                let new = NewHook { url, events, after };
+            Verb::Add { address, events, after } => {
+                let new = NewHook { url: address, events, after };
                 let added: HookAdded = client.fetch(client.request(Method::POST, "/hooks")?.json(&new)).await?;
                 if client.json() {
                     return say::json(&added);

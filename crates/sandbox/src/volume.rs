@@ -166,7 +166,9 @@ impl VolumeContent {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let open = |flags: OFlags| {
             let how = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_XDEV;
-            openat2(&folder, OsStr::from_bytes(&name), flags, Mode::from_raw_mode(0o644), how)
+            // Whoever makes nothing may not say how.
+            let mode = if flags.contains(OFlags::CREATE) { Mode::from_raw_mode(0o644) } else { Mode::empty() };
+            openat2(&folder, OsStr::from_bytes(&name), flags, mode, how)
         };
         let (file, is_new) = match open(flags | OFlags::EXCL) {
             Ok(file) => (file, true),

@@ -73,7 +73,7 @@ test('a network is replaced while a sandbox runs', async () => {
     assert.ok(sandbox.getHost(3000).startsWith(`3000-${sandbox.sandboxId}.`))
     await sandbox.updateNetwork({ allowOut: ['example.org', '10.1.0.0/16'], denyOut: [ALL_TRAFFIC] })
     assert.deepEqual((await sandbox.getInfo()).network.allowOut, ['example.org', '10.1.0.0/16'])
-    const said = await sandbox.commands.run('curl -s -m 10 http://example.net; true')
+    const said = await sandbox.commands.run('curl -s -m 10 http://8.8.8.8; true')
     assert.match(said.stdout, /not on the list/)
     await assert.rejects(sandbox.updateNetwork({ denyOut: ['example.org'] }))
   })
@@ -81,7 +81,7 @@ test('a network is replaced while a sandbox runs', async () => {
 
 test('a fork is a copy, and snapshots are listed', async () => {
   await within({}, async (sandbox) => {
-    await sandbox.files.write('a.txt', 'a')
+    await sandbox.files.writeFiles([{ path: 'a.txt', data: 'a' }])
     for (const fork of await sandbox.fork({ count: 2, timeoutMs: 60_000 })) {
       assert.equal(await fork.files.read('a.txt'), 'a')
       await fork.kill()

@@ -69,10 +69,8 @@ def test_the_rest_of_the_asynchronous_sdk_does_the_same(url):
             assert handle.pid in [it.pid for it in await commands.list()]
             joined = await commands.connect(handle.pid, timeout=0)
 
-            async def lines():
-                yield "streamed"
-
-            await commands.stream_input(handle.pid, lines())
+            async with commands.stream_input(handle.pid) as line:
+                await line.send("streamed")
             await handle.close_stdin()
             assert (await joined.wait()).stdout == "streamed"
             sleeps = await commands.run("sleep 1000", background=True, timeout=0)

@@ -1,12 +1,12 @@
 //! The volumes desk: folders that outlive sandboxes. Whoever has a volume's token reads and writes it from outside.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use carrel_model::{
-    Action, Grant, Subject, VolumeId, VolumeName,
+    Action, Grant, SandboxId, Subject, VolumeId, VolumeName,
     audit::{AuditLine, Outcome},
     public::NewVolumeMount,
-    sandbox::{MOST_VOLUMES, Spec, VolumeMount},
+    sandbox::{MOST_VOLUMES, Phase, Spec, VolumeMount, Want},
     volume::Volume,
 };
 use carrel_sandbox::{ProviderError, volume::VolumeContent};
@@ -15,11 +15,15 @@ use carrel_vault::Sealed;
 use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
 
+use super::sandboxes::{SandboxesDesk, Waited};
 use crate::{
     Error,
     house::House,
     secret::{new_ticket, new_volume_id},
 };
+
+/// How long a sandbox that was told to end may take.
+const ENDS: Duration = Duration::from_secs(30);
 
 /// Makes, lists and removes volumes, and opens what is in them.
 pub struct VolumesDesk<'h> {
@@ -76,21 +80,37 @@ impl VolumesDesk<'_> {
     /// Removes a volume and all that is in it, unless a sandbox has it.
     pub async fn remove(&self, grant: &Grant, id: &VolumeId) -> Result<(), Error> {
         self.house.admit(grant, Action::VolumeRemove, Subject::House).await?;
+        let sandboxes = SandboxesDesk { house: self.house };
+        loop {
+            let sandbox = match self.dismiss(grant, id).await? {
+                Ok(volume) => return take_away(self.house, volume).await,
+                Err(sandbox) => sandbox,
+            };
+            // One that was told to end is waited for: whoever ended it is done with it.
+            let is_ending = sandboxes.look(&sandbox).await?.want == Want::Gone;
+            let waited = if is_ending { Some(sandboxes.wait(grant, &sandbox, Phase::Gone, ENDS).await?) } else { None };
+            if !matches!(waited, Some(Waited::Reached(_))) {
+                let why = format!("volume {id} is mounted in sandbox {sandbox}: end that one first");
+                return Err(Error::Conflict { why });
+            }
+        }
+    }
+
+    /// Sends a volume on its way out; says which sandbox has it, when one has.
+    async fn dismiss(&self, grant: &Grant, id: &VolumeId) -> Result<Result<Volume, SandboxId>, Error> {
         let (id, grant) = (id.clone(), grant.clone());
         let change = self.house.store.change(move |tx| {
             Box::pin(async move {
                 let volume = tx.lock_volume(&id).await?.ok_or_else(|| no_volume(&id))?;
                 if let Some(sandbox) = tx.user_of_volume(&id).await? {
-                    let why = format!("volume {id} is mounted in sandbox {sandbox}: end that one first");
-                    return Err(Error::Conflict { why });
+                    return Ok::<_, Error>(Err(sandbox));
                 }
                 tx.dismiss_volume(&id).await?;
                 audit(tx, &grant, Action::VolumeRemove, &id).await?;
-                Ok::<_, Error>(volume)
+                Ok(Ok(volume))
             })
         });
-        let volume = change.await?;
-        take_away(self.house, volume).await
+        change.await
     }
 
     /// What is in a volume, for whoever shows its token.

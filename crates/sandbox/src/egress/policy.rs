@@ -105,7 +105,8 @@ impl Policy {
     pub fn name(&self, host: &str, port: u16) -> Result<Named, Refused> {
         let (network, host) = (self.now(), host.trim_end_matches('.').to_ascii_lowercase());
         let listed = network.allow.iter().any(|rule| covers(rule, &host, port));
-        let ranges = network.allow.iter().any(|rule| rule.range().is_some());
+        // A name may lie in a range. For single addresses nobody is asked for names: questions tell something, too.
+        let ranges = network.allow.iter().any(|rule| rule.as_str().contains('/') && rule.range().is_some());
         match network.mode {
             NetworkMode::None => {
                 Err(Refused(format!("this sandbox has no network (mode `none`), so {host}:{port} cannot be reached")))

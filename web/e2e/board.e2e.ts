@@ -369,7 +369,7 @@ describe('people', () => {
       await ada.leave()
     }
     await visitor.page.getByRole('button', { name: 'Show Ada out' }).click()
-    await sure('Show out')
+    await visitor.page.getByRole('dialog').getByRole('button', { name: 'Show out', exact: true }).click()
     await visitor.page.locator('[data-member="Ada"]').getByText('shown out').waitFor()
   })
 })

@@ -59,6 +59,7 @@ fn settings(folder: &Path) -> Outcome<Settings> {
         keychain: carrel_vault::Keychain::new(vec![carrel_vault::MasterKey::draw()]).expect("there is a key"),
         models: carrel_control::Models::default(),
         notices: carrel_control::Notices::default(),
+        private_hooks: false,
     })
 }
 

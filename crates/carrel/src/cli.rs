@@ -83,6 +83,9 @@ enum Verb {
     /// Secrets: credentials that the house keeps sealed and never shows to a sandbox
     #[command(subcommand)]
     Secret(client::secret::Verb),
+    /// Webhooks out: addresses that hear what happens
+    #[command(subcommand)]
+    Hook(client::hook::Verb),
     /// Speak the Model Context Protocol on standard input and output
     Mcp(client::mcp::Args),
     /// Follow what happens, one line each, until interrupted
@@ -186,6 +189,7 @@ impl Cli {
             Verb::Key(verb) => verb.run(&client()?, &data()?).await,
             Verb::Tls(verb) => verb.run(&data()?, common.json),
             Verb::Secret(verb) => verb.run(&client()?).await,
+            Verb::Hook(verb) => verb.run(&client()?).await,
             Verb::Mcp(args) => args.run(&client()?).await,
             Verb::Events(args) => args.run(&client()?).await,
             Verb::Audit(args) => args.run(&client()?).await,

@@ -40,6 +40,7 @@ pub(crate) struct Config {
     pub(crate) retention: Remember,
     pub(crate) limits: Limits,
     pub(crate) work: Work,
+    pub(crate) hooks: Hooks,
     pub(crate) local: Local,
     pub(crate) oci: Oci,
     pub(crate) e2b: E2b,
@@ -130,6 +131,13 @@ section!(
         transcript_days: Whole<1, 36_500> = whole(30),
         kept_days: Whole<1, 36_500> = whole(90),
         request_hours: Whole<1, 8_760> = whole(24),
+    }
+);
+section!(
+    /// Webhooks out.
+    Hooks {
+        /// Whether they may lead into private networks and to this host.
+        private: bool = false,
     }
 );
 section!(
@@ -332,13 +340,22 @@ fn flatten(config: &Config) -> BTreeMap<String, String> {
                 Some(url) if section == "database" && key == "url" && !url.is_empty() => {
                     carrel_store::Database::parse(url).map_or_else(|error| error.to_string(), |url| url.to_string())
                 }
-                Some(text) => text.to_owned(),
+                Some(text) => without_credentials(text),
                 None => value.to_string(),
             };
             flat.insert(format!("{section}.{key}"), text);
         }
     }
     flat
+}
+
+/// An address as it may be shown: without who is named in it, and without what is asked of it.
+fn without_credentials(text: &str) -> String {
+    let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
+    let (authority, path) = rest.find(['/', '?', '#']).map_or((rest, ""), |end| rest.split_at(end));
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let path = path.find(['?', '#']).map_or(path, |end| &path[..end]);
+    format!("{scheme}://{host}{path}")
 }
 
 impl Config {
@@ -409,6 +426,17 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let data = DataDir::at(folder.path().to_owned());
         (folder, data)
+    }
+
+    #[test]
+    fn an_address_is_shown_without_its_credentials() {
+        for (address, shown) in [
+            ("https://user:PASS@host:8443/path?key=PASS#PASS", "https://host:8443/path"),
+            ("https://host?token=PASS", "https://host"),
+            ("127.0.0.1:7070", "127.0.0.1:7070"),
+        ] {
+            assert_eq!(without_credentials(address), shown);
+        }
     }
 
     #[test]

@@ -56,6 +56,7 @@ pub(crate) async fn serve(data: DataDir, args: ServeArgs, errand: Option<Errand>
     data.make()?;
     data.warn_if_open_to_others();
     let _lock = data.lock()?;
+    let _alone = data.alone(&data.node()?)?;
     // From here on an end is an orderly one, also before anybody was greeted.
     let mut ends = Ends::listen()?;
     let metrics = record_numbers()?;
@@ -160,6 +161,7 @@ async fn open_house(data: &DataDir, config: &Config, front: &str) -> Result<(Sto
         library: data.path().join("library"),
         scratch: data.path().join("scratch"),
         keychain: data.keychain()?,
+        private_hooks: config.hooks.private,
         models: crate::models::understood(config)?,
         notices: notices(config),
     };

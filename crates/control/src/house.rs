@@ -15,11 +15,12 @@ use tokio::sync::{broadcast, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    AgentsDesk, AuditDesk, Error, EventsDesk, ExecsDesk, FilesDesk, GatewayDesk, KeysDesk, LogsDesk, ModelsDesk,
-    NoticesDesk, OutboundDesk, PortsDesk, ProvidersDesk, PullsDesk, ReposDesk, SandboxesDesk, SecretsDesk,
+    AgentsDesk, AuditDesk, Error, EventsDesk, ExecsDesk, FilesDesk, GatewayDesk, HooksDesk, KeysDesk, LogsDesk,
+    ModelsDesk, NoticesDesk, OutboundDesk, PortsDesk, ProvidersDesk, PullsDesk, ReposDesk, SandboxesDesk, SecretsDesk,
     SessionsDesk, Settings, TasksDesk, TemplatesDesk, VolumesDesk, WorkDesk,
     desks::{keys::Doorman, network, outbound, repos, secrets, templates, volumes},
     forges::Forges,
+    hooks::Postman,
     inside::{activity::Activities, follower, lines::Lines, live::Lives, scribe::Scribe},
     keeper::Keeper,
     library::Library,
@@ -44,6 +45,8 @@ pub(crate) struct House {
     pub(crate) providers: Registry,
     pub(crate) keeper: Keeper,
     pub(crate) task_keeper: TaskKeeper,
+    /// Carries what happens to hooks.
+    pub(crate) postman: Postman,
     pub(crate) shelf: Shelf,
     pub(crate) doorman: Doorman,
     /// The repositories.
@@ -98,6 +101,7 @@ impl Control {
         let house = Arc::new(House {
             keeper: Keeper::new(&settings, tasks.clone(), stop.clone()),
             task_keeper: TaskKeeper::default(),
+            postman: Postman::new(settings.private_hooks),
             library: Library::open(&settings.library).await,
             forges: Forges::new(),
             lines: Lines::default(),
@@ -133,6 +137,7 @@ impl Control {
         house.go_on("sweep", sweep::walk, &house.tasks, &house.stop);
         house.go_on("repos", repos::walk, &house.tasks, &house.stop);
         house.go_on("pulls", crate::pulls::walk, &house.tasks, &house.stop);
+        house.go_on("hooks", crate::hooks::walk, &house.tasks, &house.stop);
         house.go_on("heartbeat", crate::keeper::heartbeat, &house.pulses, &house.pulse);
         Ok(Control { house })
     }
@@ -245,6 +250,11 @@ impl Control {
     /// The gateway desk.
     pub fn gateway(&self) -> GatewayDesk<'_> {
         GatewayDesk { house: &self.house }
+    }
+
+    /// The hooks desk.
+    pub fn hooks(&self) -> HooksDesk<'_> {
+        HooksDesk { house: &self.house }
     }
 
     /// The notices desk.

@@ -353,6 +353,10 @@ async fn ask(house: &Arc<House>, post: &Post, step: Step, sandbox: &Sandbox) -> 
             provider.destroy(id).await.map(|()| None)
         }
         Step::Pause => {
+            // Whoever ends it while it sleeps loses nothing by that.
+            if sandbox.phase == Phase::Ready {
+                crate::work::save_before_sleep(house, sandbox).await;
+            }
             // What only stands still keeps its lines; what is stored must be let go of.
             if sandbox.depth >= Depth::Stored {
                 house.lines.cut(id);

@@ -8,6 +8,7 @@ mod credentials;
 mod desks;
 mod error;
 mod forges;
+mod hooks;
 mod house;
 mod inside;
 mod keeper;
@@ -45,6 +46,7 @@ pub use desks::{
     execs::{Attached, ExecsDesk, Running},
     files::{FilesDesk, Found},
     gateway::{GatewayDesk, Visitor},
+    hooks::HooksDesk,
     keys::{KeysDesk, Link, Visit},
     logs::{LogReader, LogsDesk},
     models::{Asked, ModelVisit, ModelsDesk},

@@ -29,6 +29,8 @@ pub struct Settings {
     pub scratch: PathBuf,
     /// Opens the secrets of the house.
     pub keychain: Keychain,
+    /// Whether hooks may be in private networks and on this host.
+    pub private_hooks: bool,
     /// The models that can be asked, and what they may cost.
     pub models: crate::Models,
     /// How browsers are told that a card needs somebody.

@@ -8,6 +8,8 @@ use crate::{GitError, Identity, Mirror, commit::Draft, refs::Move};
 
 /// How long a large difference may take.
 const PATIENCE: Duration = Duration::from_secs(300);
+/// How far back a branch is searched for what it took in.
+const FAR_BACK: u64 = 100_000;
 
 impl Mirror {
     /// Where a commit left a branch; nothing when they have nothing in common.
@@ -16,6 +18,37 @@ impl Mirror {
         let call = self.git().at(&self.path(), "merge-base").arg(&tip).arg(commit);
         let answer = call.answer().await?;
         Ok(String::from_utf8_lossy(&answer.output).trim().parse().ok())
+    }
+
+    /// Where work of so many commits left a branch, also when the branch has taken it in since.
+    pub async fn left_at(&self, branch: &Branch, work: &CommitId, commits: u64) -> Result<Option<CommitId>, GitError> {
+        let common = self.merge_base(branch, work).await?;
+        if common.as_ref() != Some(work) {
+            return Ok(common);
+        }
+        // The commit that brought it in is the oldest of the branch's own line that has it.
+        let call = self.git().at(&self.path(), "rev-list").arg("--first-parent").arg(("--max-count=", FAR_BACK));
+        let line = call.arg(&branch.full()).arg("--not").arg(work).text().await?;
+        let line: Vec<CommitId> = line.lines().filter_map(|id| id.trim().parse().ok()).collect();
+        let (mut has, mut lacks) = (0, line.len());
+        while has < lacks {
+            let middle = (has + lacks) / 2;
+            match self.is_ancestor(work, &line[middle]).await? {
+                true => has = middle + 1,
+                false => lacks = middle,
+            }
+        }
+        if let Some(brought) = has.checked_sub(1).map(|index| &line[index]) {
+            let call = self.git().at(&self.path(), "merge-base").arg((brought, "^1")).arg(work);
+            let before = String::from_utf8_lossy(&call.answer().await?.output).trim().parse().ok();
+            if before.as_ref() != Some(work) {
+                return Ok(before);
+            }
+        }
+        // Its own commits are the branch's line: they are counted back.
+        let call = self.git().at(&self.path(), "rev-list").arg("--first-parent").arg("--max-count=1");
+        let told = call.arg(("--skip=", commits)).arg(work).text().await?;
+        Ok(told.trim().parse().ok().filter(|base| base != work))
     }
 
     /// What is different between two commits, as a patch that git can apply.

@@ -5,7 +5,7 @@
 
 use std::{fs, path::Path, time::Duration};
 
-use carrel_model::{CommitId, RefName, TaskId, Timestamp};
+use carrel_model::{CommitId, Holder, RefName, TaskId, Timestamp};
 
 use crate::{Git, GitError, Identity, Mirror, commit::Draft, program::Call, refs::Move};
 
@@ -79,6 +79,20 @@ impl Mirror {
     /// What a task saved last.
     pub async fn wip(&self, task: TaskId) -> Result<Option<CommitId>, GitError> {
         self.find(&RefName::wip(task)).await
+    }
+
+    /// What somebody saved last.
+    pub async fn saved(&self, holder: &Holder) -> Result<Option<CommitId>, GitError> {
+        self.find(&holder.saves()).await
+    }
+
+    /// Forgets what somebody saved, when nobody will go on from it. Its objects stay.
+    pub async fn forget_saved(&self, holder: &Holder) -> Result<(), GitError> {
+        let name = holder.saves();
+        match self.find(&name).await? {
+            None => Ok(()),
+            Some(commit) => self.move_refs(&[Move { name, from: Some(commit), to: None }]).await,
+        }
     }
 
     /// Forgets what a task saved, when nobody will go on from it. Its objects stay.

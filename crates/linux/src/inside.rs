@@ -30,7 +30,7 @@ use crate::{
     jail::{Jail, Mapping, Mishap},
     plain,
     rootfs::fresh,
-    seccomp, sys, wire,
+    seccomp, spare, sys, wire,
 };
 
 /// What the launcher says to the process inside. The mounts come along, in the order of `rootfs::assemble`, then `/dev`.
@@ -83,19 +83,35 @@ const MASKED_FOLDERS: [&str; 3] = ["proc/acpi", "proc/scsi", "proc/asound"];
 /// What of `/proc` would change the host.
 const READ_ONLY: [&str; 5] = ["proc/bus", "proc/fs", "proc/irq", "proc/sys", "proc/sysrq-trigger"];
 
+/// How much sooner than others its processes end when the host has no memory left. What envd starts goes before itself.
+const FIRST_TO_GO: &str = "500";
+
 /// What is set in the namespaces of a jail. Nobody inside makes namespaces of users, and with them none of the others;
 /// low ports are for everybody.
-pub(crate) const SETTINGS: [(&str, &str); 2] =
-    [("proc/sys/user/max_user_namespaces", "0"), ("proc/sys/net/ipv4/ip_unprivileged_port_start", "0")];
+pub(crate) const SETTINGS: [(&str, &str); 2] = [("proc/sys/user/max_user_namespaces", "0"), spare::SETTING];
+
+/// How a jail finds its network when it is born.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Network {
+    /// It is in one that is set up.
+    Ready,
+    /// It has one of its own, just made.
+    Bare,
+}
 
 /// Becomes the first program. Never returns.
-pub(crate) fn become_guest(jail: &Jail, cgroups: Vec<File>, wire: &OwnedFd) -> ! {
-    let Err(mishap) = settle(jail, cgroups, wire);
+pub(crate) fn become_guest(jail: &Jail, cgroups: Vec<File>, network: Network, wire: &OwnedFd) -> ! {
+    let Err(mishap) = settle(jail, cgroups, network, wire);
     let _ = wire::send(wire, &Report::Failed(mishap), &[]);
     std::process::exit(1);
 }
 
-fn settle(jail: &Jail, cgroups: Vec<File>, wire: &OwnedFd) -> Result<std::convert::Infallible, Mishap> {
+fn settle(
+    jail: &Jail,
+    cgroups: Vec<File>,
+    network: Network,
+    wire: &OwnedFd,
+) -> Result<std::convert::Infallible, Mishap> {
     // Its limits hold from here on, and where it is now is the root of the cgroups that it sees.
     enter(cgroups).map_err(Mishap::at("enter the cgroups"))?;
     sys::new_cgroup_namespace().map_err(Mishap::at("hide the cgroups"))?;
@@ -103,15 +119,21 @@ fn settle(jail: &Jail, cgroups: Vec<File>, wire: &OwnedFd) -> Result<std::conver
     become_root_inside().map_err(Mishap::at("become root inside"))?;
     // A plain user on the host cannot go into our network to call us: the socket lies among its files.
     let listener = match &jail.socket_path {
-        Some(path) => Some(UnixListener::bind(path).map_err(Mishap::at("listen for the host"))?),
+        Some(path) => Some(listen_at(path).map_err(Mishap::at("listen for the host"))?),
         None => None,
     };
-    furnish(jail, mounts)?;
+    furnish(jail, mounts, network)?;
     let mut unfit = Vec::new();
     if let Err(error) = rustix::system::sethostname(jail.hostname.as_bytes()) {
         unfit.push(format!("the host name was not set: {error}"));
     }
-    sys::raise_loopback().map_err(Mishap::at("raise the loopback"))?;
+    // When the host itself has no memory left, sandboxes end before anything else does.
+    if let Err(error) = std::fs::write("/proc/self/oom_score_adj", FIRST_TO_GO) {
+        unfit.push(format!("it is not marked as the first to end when the host has no memory left: {error}"));
+    }
+    if network == Network::Bare {
+        sys::raise_loopback().map_err(Mishap::at("raise the loopback"))?;
+    }
     let listener = match listener {
         Some(listener) => listener,
         None => {
@@ -154,6 +176,17 @@ fn settle(jail: &Jail, cgroups: Vec<File>, wire: &OwnedFd) -> Result<std::conver
     Err(mishap)
 }
 
+/// Listens at a path of the host. The kernel shows everybody inside by which name that was done, so it is a short one.
+fn listen_at(path: &Path) -> io::Result<UnixListener> {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    rustix::process::chdir(folder)?;
+    let listener = UnixListener::bind(name);
+    rustix::process::chdir("/")?;
+    listener
+}
+
 /// Waits for the launcher's next word, and takes what comes with it.
 fn hear_launcher(wire: &OwnedFd) -> Result<Vec<OwnedFd>, Mishap> {
     let heard = wire::receive(wire).map_err(Mishap::at("hear the launcher"))?;
@@ -173,7 +206,7 @@ fn become_root_inside() -> io::Result<()> {
 }
 
 /// Puts the root together and moves into it.
-fn furnish(jail: &Jail, mounts: Vec<OwnedFd>) -> Result<(), Mishap> {
+fn furnish(jail: &Jail, mounts: Vec<OwnedFd>, network: Network) -> Result<(), Mishap> {
     mount_change("/", MountPropagationFlags::REC | MountPropagationFlags::PRIVATE)
         .map_err(|error| Mishap::at("keep mounts apart")(error.into()))?;
     let alone = matches!(jail.mapping, Mapping::Alone(..));
@@ -202,7 +235,7 @@ fn furnish(jail: &Jail, mounts: Vec<OwnedFd>) -> Result<(), Mishap> {
     let dev = next("mount /dev")?;
     attach(&dev, "dev").map_err(Mishap::at("mount /dev"))?;
     if alone {
-        plain::show_devices().map_err(Mishap::at("show the devices"))?;
+        plain::show_devices(&dev).map_err(Mishap::at("show the devices"))?;
     }
     let quiet = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
     let pts = fresh("devpts", &[("newinstance", ""), ("ptmxmode", "0666"), ("mode", "0620")], quiet);
@@ -213,7 +246,7 @@ fn furnish(jail: &Jail, mounts: Vec<OwnedFd>) -> Result<(), Mishap> {
     shm.and_then(|shm| attach(&shm, "dev/shm")).map_err(Mishap::at("mount /dev/shm"))?;
     let proc = fresh("proc", &[], quiet | MountAttrFlags::MOUNT_ATTR_NODEV);
     proc.and_then(|proc| attach(&proc, "proc")).map_err(Mishap::at("mount /proc"))?;
-    for (path, value) in SETTINGS {
+    for (path, value) in SETTINGS.into_iter().filter(|one| network == Network::Bare || *one != spare::SETTING) {
         std::fs::write(path, value).map_err(Mishap::at("set up the namespaces"))?;
     }
     mask().map_err(Mishap::at("mask /proc"))?;
@@ -316,6 +349,10 @@ fn confine(jail: &Jail) -> io::Result<()> {
     sys::limit(libc::RLIMIT_MEMLOCK, 8 << 20);
     if let Some(largest) = jail.largest_file {
         sys::limit(libc::RLIMIT_FSIZE, largest);
+    }
+    if let Mapping::Alone(..) = jail.mapping {
+        // Where there may be no cgroup the kernel counts the one user that there is, for each namespace of users apart.
+        sys::limit(libc::RLIMIT_NPROC, jail.bounds.pids);
     }
     sys::reset_signals();
     sys::bound_capabilities(CAPABILITIES | BADGE)?;

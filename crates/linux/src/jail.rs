@@ -49,6 +49,13 @@ pub struct Jail {
     pub largest_file: Option<u64>,
 }
 
+impl Jail {
+    /// Where the first process of a plain user's jail is noted before it begins: beside its socket.
+    pub fn first_note(&self) -> Option<PathBuf> {
+        self.socket_path.as_deref().map(Living::note_beside)
+    }
+}
+
 /// Which users of the host the users inside are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mapping {

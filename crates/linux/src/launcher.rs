@@ -19,9 +19,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Hierarchies, Jail, Launched, Living, Memory, Mishap,
-    inside::{Begin, Report, become_guest},
+    inside::{Begin, Network, Report, become_guest},
     restore::restore,
     rootfs,
+    spare::Spares,
     sys::{self, Side},
     wire,
 };
@@ -158,14 +159,18 @@ pub fn run(scratch: &Path) -> io::Result<()> {
         furnish_devices(&devices)?;
     }
     let mut hierarchies: Option<(String, Hierarchies)> = None;
-    while let Some((ask, _)) = wire::receive::<Ask>(&wire)? {
+    let mut spares = Spares::open()?;
+    loop {
+        // Nobody waits while networks are made; where none can be, a jail makes its own.
+        while !wire::is_waiting(&wire) && spares.as_mut().is_some_and(|spares| spares.make_one().unwrap_or(false)) {}
+        let Some((ask, _)) = wire::receive::<Ask>(&wire)? else { return Ok(()) };
         let (Ask::Launch(jail) | Ask::Restore(jail, _)) = &ask;
         if hierarchies.as_ref().is_none_or(|(house, _)| *house != jail.house) {
             hierarchies = Some((jail.house.clone(), Hierarchies::open(&jail.house)?));
         }
         let Some((_, hierarchies)) = &hierarchies else { continue };
         let made = match &ask {
-            Ask::Launch(jail) => launch(jail, hierarchies, &devices),
+            Ask::Launch(jail) => launch(jail, hierarchies, &devices, spares.as_mut()),
             Ask::Restore(jail, memory) => {
                 let restored = restore(jail, memory, &hierarchies.cgroup(&jail.name), &devices);
                 restored.map(|(first, fds)| Made { first, unfit: Vec::new(), fds, parts: Vec::new() })
@@ -180,7 +185,6 @@ pub fn run(scratch: &Path) -> io::Result<()> {
             Err(mishap) => wire::send(&wire, &Answer::Failed(mishap), &[])?,
         }
     }
-    Ok(())
 }
 
 /// Lets go of what other houses have mounted from images: whoever ends there should not find it held here.
@@ -239,21 +243,33 @@ struct Made {
     parts: Vec<OwnedFd>,
 }
 
-fn launch(jail: &Jail, hierarchies: &Hierarchies, devices: &Path) -> Result<Made, Mishap> {
+fn launch(
+    jail: &Jail,
+    hierarchies: &Hierarchies,
+    devices: &Path,
+    mut spares: Option<&mut Spares>,
+) -> Result<Made, Mishap> {
     let cgroup = hierarchies.cgroup(&jail.name);
     let birthplace = cgroup.birthplace().map_err(Mishap::at("open the cgroup"))?;
     let doors = cgroup.doors().map_err(Mishap::at("open the cgroups"))?;
     let (ours, theirs) = wire::pair().map_err(Mishap::at("make a wire"))?;
-    let namespaces = libc::CLONE_NEWUSER
-        | libc::CLONE_NEWPID
-        | libc::CLONE_NEWNS
-        | libc::CLONE_NEWNET
-        | libc::CLONE_NEWIPC
-        | libc::CLONE_NEWUTS;
-    let side = sys::clone_into(namespaces, birthplace.as_ref()).map_err(Mishap::at("make namespaces"))?;
-    let Side::Parent { pid, pidfd } = side else {
+    let mut namespaces =
+        libc::CLONE_NEWUSER | libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS;
+    let went = spares.as_mut().map_or(Ok(false), |spares| spares.go_into_one());
+    let network = if went.map_err(Mishap::at("enter its network"))? { Network::Ready } else { Network::Bare };
+    if network == Network::Bare {
+        namespaces |= libc::CLONE_NEWNET;
+    }
+    let side = sys::clone_into(namespaces, birthplace.as_ref());
+    if let Ok(Side::Child) = side {
         drop(ours);
-        become_guest(jail, doors, &theirs);
+        become_guest(jail, doors, network, &theirs);
+    }
+    if let Some(spares) = spares.filter(|_| network == Network::Ready) {
+        spares.go_home().map_err(Mishap::at("leave its network"))?;
+    }
+    let Side::Parent { pid, pidfd } = side.map_err(Mishap::at("make namespaces"))? else {
+        return Err(Mishap { step: "make namespaces".into(), why: "nobody was born".into() });
     };
     drop((theirs, doors));
     let made = equip(jail, devices, pid, &ours);
@@ -281,6 +297,11 @@ fn equip(jail: &Jail, devices: &Path, pid: i32, wire: &OwnedFd) -> Result<Made, 
             (mounts, parts)
         }
     };
+    if let Some(note) = jail.first_note() {
+        // Before it begins: where there is no cgroup, nothing else says who it is if the server dies now.
+        let told = Living::of(pid).and_then(|first| fs::write(note, serde_json::to_vec(&first)?));
+        told.map_err(Mishap::at("note who it is"))?;
+    }
     let fds: Vec<_> = mounts.iter().map(AsFd::as_fd).collect();
     wire::send(wire, &Begin, &fds).map_err(Mishap::at("hand the mounts over"))?;
     drop(mounts);

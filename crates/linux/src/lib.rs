@@ -19,6 +19,7 @@ mod process;
 mod restore;
 mod rootfs;
 pub mod seccomp;
+mod spare;
 mod sys;
 pub mod visit;
 mod wire;

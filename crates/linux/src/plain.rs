@@ -17,7 +17,7 @@ use rustix::{
 use crate::{
     jail::{Jail, Mishap},
     rootfs::fresh,
-    sys::{self, NODEV, NOSUID, RDONLY},
+    sys::{self, NODEV, NOEXEC, NOSUID, RDONLY},
 };
 
 /// The devices of the host that are shown inside.
@@ -80,13 +80,15 @@ fn devices() -> io::Result<OwnedFd> {
     Ok(dev)
 }
 
-/// Puts the host's devices over the empty files, once the folder is attached in the new root.
-pub(crate) fn show_devices() -> io::Result<()> {
+/// Puts the host's devices over the empty files, once the folder is attached in the new root, and closes the folder.
+pub(crate) fn show_devices(folder: &OwnedFd) -> io::Result<()> {
     for name in DEVICES {
         let host = clone_all(&Path::new("/dev").join(name))?;
+        // A device is written all the same; who may use it is the host's to say.
+        sys::mount_setattr(&host, RDONLY | NOSUID | NOEXEC, None)?;
         move_mount(&host, "", CWD, Path::new("dev").join(name), MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?;
     }
-    Ok(())
+    sys::mount_setattr(folder, RDONLY | NOSUID | NOEXEC, None)
 }
 
 fn clone_all(path: &Path) -> io::Result<OwnedFd> {

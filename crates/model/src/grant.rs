@@ -129,6 +129,8 @@ pub enum Action {
     TaskMessage,
     /// Change, start, stop, retry, rebase or fork one.
     TaskDrive,
+    /// Report on one: claim areas, ask a person, see what is missing.
+    TaskReport,
     /// Merge one.
     TaskMerge,
     /// Close one.
@@ -157,6 +159,10 @@ pub enum Action {
     SecretSet,
     /// Remove a secret.
     SecretRemove,
+    /// Look at hooks.
+    HookRead,
+    /// Add, try, replay or remove a hook.
+    HookWrite,
     /// Read the audit.
     AuditRead,
     /// Ask a model, with a key of the house.
@@ -232,9 +238,10 @@ impl Grant {
                 | TemplateRead | TemplateMake | TemplateRemove | RepoRead | RepoAdd | RepoChange | RepoSync
                 | RepoPush | RepoRemove | PullTalk | PullMerge | ProviderRead | EventsFollow | SignInLink
                 | SecretRead | AgentRead | AgentAdd | AgentRemove | SessionCreate | SessionRead | SessionMessage
-                | SessionDrive | TaskCreate | TaskRead | TaskMessage | TaskDrive | TaskMerge | TaskClose | ModelUse
-                | UsageRead => true,
-                KeyCreate | KeyRead | KeyChange | KeyRotate | KeyRevoke | SecretSet | SecretRemove | AuditRead => false,
+                | SessionDrive | TaskCreate | TaskRead | TaskMessage | TaskDrive | TaskReport | TaskMerge
+                | TaskClose | ModelUse | UsageRead => true,
+                KeyCreate | KeyRead | KeyChange | KeyRotate | KeyRevoke | SecretSet | SecretRemove | AuditRead
+                | HookRead | HookWrite => false,
             },
             Authority::Agent(me) => match (action, subject) {
                 (
@@ -244,9 +251,10 @@ impl Grant {
                     Subject::Sandbox { agent, .. },
                 ) => agent == Some(me),
                 (SessionCreate | SessionRead | SessionMessage | SessionDrive, Subject::Session { agent, .. })
-                | (TaskCreate | TaskRead | TaskMessage | TaskDrive | TaskClose, Subject::Task { agent, .. }) => {
-                    agent == me
-                }
+                | (
+                    TaskCreate | TaskRead | TaskMessage | TaskDrive | TaskClose | TaskReport,
+                    Subject::Task { agent, .. },
+                ) => agent == me,
                 (SandboxRead | SessionRead | TaskRead, Subject::House) | (AgentRead, _) => true,
                 (ProviderRead | TemplateRead | RepoRead | RepoSync | EventsFollow | SignInLink, _) => true,
                 (ModelUse | UsageRead, _) => true,
@@ -254,9 +262,8 @@ impl Grant {
             },
             Authority::Sandbox(me) => match (action, subject) {
                 (SandboxRead | SandboxFilesRead | SandboxStats, Subject::Sandbox { id, .. }) => id == Some(me),
-                (SessionRead, Subject::Session { sandbox, .. }) | (TaskRead, Subject::Task { sandbox, .. }) => {
-                    sandbox == Some(me)
-                }
+                (SessionRead, Subject::Session { sandbox, .. })
+                | (TaskRead | TaskReport, Subject::Task { sandbox, .. }) => sandbox == Some(me),
                 (SandboxRead, Subject::House) | (EventsFollow | ModelUse | UsageRead, _) => true,
                 _ => false,
             },
@@ -268,7 +275,10 @@ impl Grant {
             name: self.name.clone(),
             bound: self.authority.to_string(),
             action: action.sentence(),
-            subject: subject.to_string(),
+            subject: match subject {
+                Subject::House => action.objects().to_owned(),
+                subject => subject.to_string(),
+            },
         })
     }
 }
@@ -373,6 +383,7 @@ impl Action {
             Action::TaskRead => "task.read",
             Action::TaskMessage => "task.message",
             Action::TaskDrive => "task.drive",
+            Action::TaskReport => "task.report",
             Action::TaskMerge => "task.merge",
             Action::TaskClose => "task.close",
             Action::PullTalk => "pull.talk",
@@ -387,10 +398,26 @@ impl Action {
             Action::SecretRead => "secret.read",
             Action::SecretSet => "secret.set",
             Action::SecretRemove => "secret.remove",
+            Action::HookRead => "hook.read",
+            Action::HookWrite => "hook.write",
             Action::AuditRead => "audit.read",
             Action::ModelUse => "model.use",
             Action::UsageRead => "usage.read",
             Action::SignInLink => "sign_in.link",
+        }
+    }
+
+    /// What a sentence about the whole house is about, where its verb alone does not say so.
+    fn objects(self) -> &'static str {
+        match self.word().split('.').next() {
+            Some("sandbox") => " sandboxes",
+            Some("template") => " templates",
+            Some("repo") => " repos",
+            Some("agent") => " agents",
+            Some("session") => " sessions",
+            Some("task") => " tasks",
+            Some("pull") => " repos",
+            _ => "",
         }
     }
 
@@ -430,6 +457,7 @@ impl Action {
             Action::SessionMessage | Action::TaskMessage => "say something to",
             Action::SessionDrive | Action::TaskDrive => "drive",
             Action::TaskCreate => "write",
+            Action::TaskReport => "report on",
             Action::TaskMerge => "merge",
             Action::TaskClose => "close",
             Action::PullTalk => "speak at the pulls of",
@@ -444,6 +472,8 @@ impl Action {
             Action::SecretRead => "look at secrets",
             Action::SecretSet => "set",
             Action::SecretRemove => "remove",
+            Action::HookRead => "look at the hooks",
+            Action::HookWrite => "change the hooks",
             Action::AuditRead => "read the audit",
             Action::ModelUse => "use models",
             Action::UsageRead => "see the usage of models",

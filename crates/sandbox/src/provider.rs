@@ -190,7 +190,7 @@ pub trait Stowing: Send + Sync {
     /// Removes a volume and all that is in it, content to find none. Nobody may have it mounted.
     async fn remove_volume(&self, id: &VolumeId) -> Result<(), ProviderError>;
     /// What is in a volume.
-    fn content(&self, id: &VolumeId) -> VolumeContent;
+    fn content(&self, id: &VolumeId) -> Result<VolumeContent, ProviderError>;
 }
 
 /// The ability to make templates.

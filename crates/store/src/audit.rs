@@ -76,8 +76,7 @@ async fn insert(work: &mut Work, line: &AuditLine) -> Result<(), StoreError> {
         line.outcome.word(),
         line.detail.clone(),
     ];
-    work.execute(sql, values).await?;
-    Ok(())
+    work.put(sql, values).await
 }
 
 fn read(row: &Row) -> Result<AuditView, StoreError> {

@@ -50,15 +50,21 @@ impl Store {
         let changed = self.inner.room.spawn(async move {
             let mut tx =
                 Tx { work: store.sql().begin().await?, now: store.now(), entries: Vec::new(), grown: Vec::new() };
-            let answer = work(&mut tx).await?;
-            let written = tx.write_entries(&store).await?;
-            let last = written.last().map(|entry| entry.cursor());
+            let answer = match work(&mut tx).await {
+                Ok(answer) => answer,
+                Err(refused) => {
+                    let _ = tx.work.rollback().await;
+                    return Err(refused);
+                }
+            };
             for exec in &tx.grown {
                 store.sql().ring(&mut tx.work, exec).await?;
             }
-            tx.work.commit().await?;
+            let Tx { work, now, entries, grown } = tx;
+            let written = commit(&store, work, now, entries).await?;
+            let last = written.last().map(|entry| entry.cursor());
             store.inner.tail.offer(written);
-            for exec in &tx.grown {
+            for exec in &grown {
                 store.inner.chimes.ring(exec);
             }
             Ok::<_, E>((answer, last))
@@ -84,21 +90,31 @@ const NOTE_POSTGRES: &str = "WITH next AS (UPDATE ledger SET head = head + 1 WHE
     noted AS (INSERT INTO journal (cursor, at, body) SELECT head, $1::bigint, $2::text FROM next RETURNING cursor)
     SELECT cursor, pg_notify($3, '')::text AS rung FROM noted";
 
-impl Tx {
-    /// Gives each entry its cursor. The ledger's row stays locked until the commit is visible, so the order of cursors
-    /// is the order of commits, without a gap, however many nodes write. It is locked last: nobody waits for more.
-    async fn write_entries(&mut self, store: &Store) -> Result<Vec<Arc<Written>>, StoreError> {
-        let mut written = Vec::with_capacity(self.entries.len());
-        for happening in std::mem::take(&mut self.entries) {
-            let body =
-                serde_json::to_string(&happening).map_err(|_| StoreError::Corrupt { what: "an entry".into() })?;
-            let row = match store.sql().channel() {
-                None => self.work.fetch_optional(NOTE_SQLITE, args![self.now, body]).await?,
-                Some(channel) => self.work.fetch_optional(NOTE_POSTGRES, args![self.now, body, channel]).await?,
-            };
-            let cursor = row.ok_or_else(|| StoreError::Corrupt { what: "no ledger".into() })?.int("cursor")?;
-            written.push(Arc::new(Written::new(Entry { cursor: Cursor(cursor), at: self.now, happening })?));
-        }
-        Ok(written)
+/// Gives each entry its cursor, and commits. The ledger's row stays locked until the commit is visible, so the order of
+/// cursors is the order of commits, without a gap, however many nodes write. It is locked last: nobody waits for more.
+async fn commit(
+    store: &Store,
+    work: Work,
+    now: Timestamp,
+    entries: Vec<Happening>,
+) -> Result<Vec<Arc<Written>>, StoreError> {
+    let channel = store.sql().channel();
+    let mut each = Vec::with_capacity(entries.len());
+    for happening in &entries {
+        let body = serde_json::to_string(happening).map_err(|_| StoreError::Corrupt { what: "an entry".into() })?;
+        each.push(match channel {
+            None => args![now, body],
+            Some(channel) => args![now, body, channel],
+        });
     }
+    let sql = if channel.is_none() { NOTE_SQLITE } else { NOTE_POSTGRES };
+    let rows = work.commit_with(sql, each).await?;
+    let no_ledger = || StoreError::Corrupt { what: "no ledger".into() };
+    let mut rows = rows.into_iter();
+    let mut written = Vec::with_capacity(entries.len());
+    for happening in entries {
+        let cursor = rows.next().ok_or_else(no_ledger)?.int("cursor")?;
+        written.push(Arc::new(Written::new(Entry { cursor: Cursor(cursor), at: now, happening })?));
+    }
+    Ok(written)
 }

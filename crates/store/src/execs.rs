@@ -87,8 +87,7 @@ impl Tx {
             exec.started_at,
             exec.ended_at,
         ];
-        self.work.execute(sql, values).await?;
-        Ok(())
+        self.work.put(sql, values).await
     }
 }
 

@@ -13,6 +13,7 @@ mod change;
 mod copy;
 mod error;
 mod execs;
+mod hooks;
 mod idempotency;
 mod journal;
 mod keys;
@@ -31,6 +32,7 @@ mod tail;
 mod tasks;
 mod templates;
 mod transcripts;
+mod trip;
 mod usage;
 mod volumes;
 
@@ -38,9 +40,10 @@ pub use agents::Agents;
 pub use audit::AuditFilter;
 pub use bells::{BellRecord, Bells};
 pub use change::Tx;
-pub use copy::copy_sqlite;
+pub use copy::{copy_sqlite, rehome_sqlite};
 pub use error::StoreError;
 pub use execs::Execs;
+pub use hooks::Hooks;
 pub use idempotency::Seen;
 pub use journal::{Follower, Journal, News};
 pub use keys::{Keys, SignInKind};
@@ -116,6 +119,11 @@ impl Store {
         Ok(())
     }
 
+    /// Whether other nodes may read and write the same database.
+    pub fn is_shared(&self) -> bool {
+        self.sql().is_postgres()
+    }
+
     /// Waits until no change is under way, also of callers that have gone away.
     pub async fn rest(&self) {
         self.inner.room.rest().await;
@@ -127,7 +135,7 @@ impl Store {
         // The listener holds a connection of the pool: it goes first.
         self.inner.end_tasks();
         match self.sql() {
-            sql::Sql::Sqlite { writer, readers } => {
+            sql::Sql::Sqlite { writer, readers, .. } => {
                 readers.close().await;
                 writer.close().await;
             }
@@ -221,6 +229,11 @@ impl Store {
     /// The agents that somebody added or changed.
     pub fn agents(&self) -> Agents<'_> {
         Agents { store: self }
+    }
+
+    /// The hooks.
+    pub fn hooks(&self) -> Hooks<'_> {
+        Hooks { store: self }
     }
 
     /// The sessions.

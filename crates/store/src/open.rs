@@ -214,7 +214,7 @@ async fn open_sqlite(path: &Path, readers: u32) -> Result<Sql, StoreError> {
         .connect_with(options.read_only(true))
         .await
         .map_err(explain)?;
-    Ok(Sql::Sqlite { writer, readers })
+    Ok(Sql::Sqlite { writer, readers, open: Default::default() })
 }
 
 /// Looks without touching: a file that is read-only, somebody else's, damaged or too new is refused as it is.

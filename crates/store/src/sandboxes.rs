@@ -212,7 +212,7 @@ impl Tx {
             i64::from(sandbox.manners.auto_resume),
             sandbox.manners.idle.map(|idle| idle.get() as i64),
         ]);
-        self.work.execute(sql, values).await?;
+        self.work.put(sql, values).await?;
         self.tell_of(sandbox);
         Ok(())
     }
@@ -231,6 +231,21 @@ impl Tx {
             Some((sandbox, Some(held))) if held.owner == lease.owner && held.token == lease.token => Ok(sandbox),
             _ => Err(StoreError::LeaseLost { subject: format!("sandbox {id}") }),
         }
+    }
+
+    /// Takes the lease on a row that nobody holds and that may be tended on this node; nothing when somebody does.
+    pub async fn take_lease(
+        &mut self,
+        id: &SandboxId,
+        owner: &str,
+        node: &NodeId,
+        until: Timestamp,
+    ) -> Result<Option<Lease>, StoreError> {
+        let sql = "UPDATE sandboxes SET lease_owner = $3, lease_until = $4, lease_token = lease_token + 1
+                   WHERE id = $1 AND (lease_owner IS NULL OR lease_until <= $2) AND (home IS NULL OR home = $5)
+                   RETURNING lease_token";
+        let row = self.work.fetch_optional(sql, args![id.as_str(), self.now, owner, until, node.as_str()]).await?;
+        row.map(|row| Ok(Lease { owner: owner.to_owned(), token: row.int("lease_token")?, until })).transpose()
     }
 
     /// Writes a sandbox that was locked in this change and tells of it. Without a lease it is given back.
@@ -277,7 +292,11 @@ impl Tx {
                  idle_at = $17, depth = $18, sleep_asked = $19, sleep_depth = $20
              WHERE id = $21{only_if}"
         );
-        let written = self.work.execute(sql, values).await? == 1;
+        let written = match held {
+            Some(_) => self.work.execute(sql, values).await? == 1,
+            // Whoever has the row locked knows that it is there.
+            None => self.work.put(&sql, values).await.map(|()| true)?,
+        };
         if written {
             self.tell_of(sandbox);
         }

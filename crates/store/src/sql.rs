@@ -3,6 +3,8 @@
 //! Both understand `$1`, `RETURNING` and `ON CONFLICT`; we use whole numbers, text and bytes only. Where they differ
 //! (row locks, notifications), the caller asks for the dialect.
 
+use std::sync::{Arc, atomic::AtomicBool};
+
 use carrel_model::Timestamp;
 use sqlx::{
     AssertSqlSafe, PgPool, Postgres, Row as _, Sqlite, SqlitePool, Transaction,
@@ -10,17 +12,17 @@ use sqlx::{
     sqlite::{SqliteArguments, SqliteRow},
 };
 
-use crate::StoreError;
+use crate::{StoreError, trip::Trip};
 
 /// Connections to one database.
 pub(crate) enum Sql {
-    Sqlite { writer: SqlitePool, readers: SqlitePool },
+    Sqlite { writer: SqlitePool, readers: SqlitePool, open: Arc<AtomicBool> },
     Postgres { pool: PgPool, channel: String },
 }
 
 /// A transaction that may write.
 pub(crate) enum Work {
-    Sqlite(Transaction<'static, Sqlite>),
+    Sqlite(Trip),
     Postgres(Transaction<'static, Postgres>),
 }
 
@@ -90,15 +92,7 @@ impl Sql {
     /// Begins a transaction that may write. With SQLite it is the only one.
     pub(crate) async fn begin(&self) -> Result<Work, StoreError> {
         Ok(match self {
-            Sql::Sqlite { writer, .. } => Work::Sqlite(match writer.begin_with("BEGIN IMMEDIATE").await {
-                // A full disk makes SQLite roll back by itself, which the driver does not notice. Such a connection
-                // believes for good that it is inside a transaction: another takes its place.
-                Err(sqlx::Error::InvalidSavePointStatement) => {
-                    writer.acquire().await?.close().await?;
-                    writer.begin_with("BEGIN IMMEDIATE").await?
-                }
-                begun => begun?,
-            }),
+            Sql::Sqlite { writer, open, .. } => Work::Sqlite(Trip::begin(writer, open).await?),
             Sql::Postgres { pool, .. } => Work::Postgres(pool.begin().await?),
         })
     }
@@ -119,10 +113,18 @@ impl Work {
         matches!(self, Work::Postgres(_))
     }
 
+    /// A statement whose outcome is not asked for: it may travel with the next one, and fail there.
+    pub(crate) async fn put(&mut self, sql: &str, args: Vec<Arg>) -> Result<(), StoreError> {
+        match self {
+            Work::Sqlite(trip) => trip.put(sql, args).await,
+            Work::Postgres(_) => self.execute(sql, args).await.map(drop),
+        }
+    }
+
     pub(crate) async fn execute(&mut self, sql: impl Into<String>, args: Vec<Arg>) -> Result<u64, StoreError> {
         let sql = sql.into();
         Ok(match self {
-            Work::Sqlite(tx) => run!(&mut **tx, sql, bind_sqlite, args, execute)?.rows_affected(),
+            Work::Sqlite(trip) => trip.run(&sql, args).await?.affected,
             Work::Postgres(tx) => run!(&mut **tx, sql, bind_postgres, args, execute)?.rows_affected(),
         })
     }
@@ -130,9 +132,7 @@ impl Work {
     pub(crate) async fn fetch_all(&mut self, sql: impl Into<String>, args: Vec<Arg>) -> Result<Vec<Row>, StoreError> {
         let sql = sql.into();
         Ok(match self {
-            Work::Sqlite(tx) => {
-                run!(&mut **tx, sql, bind_sqlite, args, fetch_all)?.into_iter().map(Row::Sqlite).collect()
-            }
+            Work::Sqlite(trip) => trip.run(&sql, args).await?.rows.into_iter().map(Row::Sqlite).collect(),
             Work::Postgres(tx) => {
                 run!(&mut **tx, sql, bind_postgres, args, fetch_all)?.into_iter().map(Row::Postgres).collect()
             }
@@ -146,25 +146,36 @@ impl Work {
     ) -> Result<Option<Row>, StoreError> {
         let sql = sql.into();
         Ok(match self {
-            Work::Sqlite(tx) => run!(&mut **tx, sql, bind_sqlite, args, fetch_optional)?.map(Row::Sqlite),
+            Work::Sqlite(trip) => trip.run(&sql, args).await?.rows.into_iter().next().map(Row::Sqlite),
             Work::Postgres(tx) => run!(&mut **tx, sql, bind_postgres, args, fetch_optional)?.map(Row::Postgres),
         })
     }
 
     pub(crate) async fn rollback(self) -> Result<(), StoreError> {
         match self {
-            Work::Sqlite(tx) => tx.rollback().await?,
+            Work::Sqlite(trip) => trip.rollback().await?,
             Work::Postgres(tx) => tx.rollback().await?,
         }
         Ok(())
     }
 
     pub(crate) async fn commit(self) -> Result<(), StoreError> {
-        match self {
-            Work::Sqlite(tx) => tx.commit().await?,
-            Work::Postgres(tx) => tx.commit().await?,
+        self.commit_with("", Vec::new()).await.map(drop)
+    }
+
+    /// Does a last statement once for each list of values, then commits. Gives the row that each returned.
+    pub(crate) async fn commit_with(mut self, last: &str, each: Vec<Vec<Arg>>) -> Result<Vec<Row>, StoreError> {
+        if let Work::Sqlite(trip) = self {
+            return Ok(trip.commit(last, each).await?.into_iter().map(Row::Sqlite).collect());
         }
-        Ok(())
+        let mut rows = Vec::with_capacity(each.len());
+        for args in each {
+            rows.extend(self.fetch_optional(last, args).await?);
+        }
+        if let Work::Postgres(tx) = self {
+            tx.commit().await?;
+        }
+        Ok(rows)
     }
 }
 
@@ -220,7 +231,7 @@ pub(crate) fn understood<T>(what: &str, value: Option<T>) -> Result<T, StoreErro
     value.ok_or_else(|| StoreError::Corrupt { what: format!("a column `{what}`") })
 }
 
-fn bind_sqlite(
+pub(crate) fn bind_sqlite(
     mut query: sqlx::query::Query<'_, Sqlite, SqliteArguments>,
     args: Vec<Arg>,
 ) -> sqlx::query::Query<'_, Sqlite, SqliteArguments> {

@@ -225,7 +225,7 @@ impl Tx {
                    VALUES ($1, $2, $3, $4, $5, $6)
                    ON CONFLICT (exec_id) DO UPDATE SET length = $2, room = $3, dropped = $4, closed_at = $6";
         let (now, end) = (self.now(), closed.then_some(self.now()));
-        self.work.execute(sql, args![exec.as_str(), extent.length, extent.room, extent.dropped, now, end]).await?;
+        self.work.put(sql, args![exec.as_str(), extent.length, extent.room, extent.dropped, now, end]).await?;
         for chunk in chunks {
             insert_chunk(&mut self.work, exec, chunk).await?;
         }
@@ -236,8 +236,7 @@ impl Tx {
 
 async fn insert_chunk(work: &mut Work, exec: &ExecId, chunk: &Chunk) -> Result<(), StoreError> {
     let sql = "INSERT INTO transcript_chunks (exec_id, start, stream, bytes) VALUES ($1, $2, $3, $4)";
-    work.execute(sql, args![exec.as_str(), chunk.offset, chunk.stream.word(), chunk.bytes.to_vec()]).await?;
-    Ok(())
+    work.put(sql, args![exec.as_str(), chunk.offset, chunk.stream.word(), chunk.bytes.to_vec()]).await
 }
 
 impl Stream {

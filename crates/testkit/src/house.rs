@@ -49,6 +49,8 @@ pub struct Setup {
     pub node: Option<carrel_model::NodeId>,
     /// Opens the secrets; a new one when two houses are not given the same.
     pub keychain: Keychain,
+    /// Whether hooks may be on this host.
+    pub private_hooks: bool,
     /// How browsers are told.
     pub notices: carrel_control::Notices,
     /// The models that can be asked.
@@ -80,6 +82,7 @@ impl Default for Setup {
             engine: None,
             node: None,
             keychain: Keychain::new(vec![MasterKey::draw()]).unwrap(),
+            private_hooks: false,
             notices: carrel_control::Notices::default(),
             models: carrel_control::Models::default(),
             around: Box::new(|fake| fake),
@@ -153,6 +156,7 @@ impl House {
             library: folder.path().join("library"),
             scratch: folder.path().join("scratch"),
             keychain: setup.keychain,
+            private_hooks: setup.private_hooks,
             models: setup.models,
             notices: setup.notices,
         };

@@ -5,6 +5,7 @@ mod audit;
 mod events;
 mod execs;
 mod files;
+mod hooks;
 mod keys;
 mod logs;
 mod notices;
@@ -12,6 +13,7 @@ mod port_links;
 mod ports;
 mod providers;
 mod pulls;
+mod reports;
 mod repos;
 mod sandboxes;
 mod secrets;
@@ -40,6 +42,8 @@ pub(crate) fn routes() -> OpenApiRouter<Doors> {
         .merge(agents::routes())
         .merge(sessions::routes())
         .merge(tasks::routes())
+        .merge(reports::routes())
+        .merge(hooks::routes())
         .merge(pulls::routes())
         .merge(events::routes())
         .merge(providers::routes())

@@ -75,6 +75,9 @@ const TABLE: &[(&str, &str, &str, [u16; 4])] = &[
     ("POST", "/keys/KEY/link", "key.change", [201, 403, 403, 403]),
     ("POST", "/keys/KEY/rotate", "key.rotate", [200, 403, 403, 403]),
     ("DELETE", "/keys/KEY", "key.revoke", [204, 403, 403, 403]),
+    ("GET", "/hooks", "hook.read", [200, 403, 403, 403]),
+    ("POST", "/hooks/hook_0000000000000000/replay {}", "hook.write", [404, 403, 403, 403]),
+    ("DELETE", "/hooks/hook_0000000000000000", "hook.write", [404, 403, 403, 403]),
     ("GET", "/audit", "audit.read", [200, 403, 403, 403]),
 ];
 

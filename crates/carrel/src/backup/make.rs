@@ -10,6 +10,7 @@ use std::{
 
 use carrel_git::Git;
 use carrel_store::Database;
+use rustix::fs::{FlockOperation, flock};
 
 use super::{DATABASE, FORMAT, Kept, MANIFEST, MASTER_KEY, Manifest, PLAIN, Repository, Weighed, bundle_name};
 use crate::{
@@ -31,6 +32,20 @@ pub(crate) struct BackupArgs {
     config: Option<PathBuf>,
 }
 
+/// What a backup leaves beside its target while it is made.
+const DESK: &str = ".carrel-backup-";
+
+/// Takes away what a backup that was killed left here: nobody holds it any more.
+fn sweep(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let is_desk = entry.file_name().to_string_lossy().starts_with(DESK);
+        let Ok(held) = File::open(entry.path().join("held")) else { continue };
+        if is_desk && flock(&held, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
 type Archive = tar::Builder<zstd::stream::write::Encoder<'static, File>>;
 
 pub(crate) async fn backup(data: &DataDir, args: BackupArgs, json: bool) -> Result<(), Failure> {
@@ -43,9 +58,12 @@ pub(crate) async fn backup(data: &DataDir, args: BackupArgs, json: bool) -> Resu
         Failure::new(format!("the backup cannot be written to {}: {error}", args.file.display()))
     };
     let beside = args.file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // Everything on its way lies in one folder that goes away with this value.
-    let desk = tempfile::Builder::new().prefix(".carrel-backup-").tempdir_in(beside).map_err(unwritable)?;
+    sweep(beside);
+    // Everything on its way lies in one folder that goes away with this value, or with the next backup.
+    let desk = tempfile::Builder::new().prefix(DESK).tempdir_in(beside).map_err(unwritable)?;
     let desk_path = desk.path().canonicalize().map_err(unwritable)?;
+    let held = File::create_new(desk_path.join("held")).map_err(unwritable)?;
+    flock(&held, FlockOperation::NonBlockingLockExclusive).map_err(|error| unwritable(error.into()))?;
     let draft = desk_path.join("archive");
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft).map_err(unwritable)?;
     let encoder = zstd::stream::write::Encoder::new(file, 3).map_err(unwritable)?;

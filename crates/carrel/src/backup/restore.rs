@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     fs::{self, File},
-    io::{BufReader, Read, Write},
+    io::{BufReader, ErrorKind, Read, Write},
     path::{Path, PathBuf},
 };
 
@@ -37,6 +37,9 @@ pub(crate) async fn restore(data: &DataDir, args: RestoreArgs, json: bool) -> Re
     let _lock = data.lock()?;
     let draft = data.path().join(DRAFT);
     let restored = put_in_place(data.path(), &draft, archive).await;
+    if restored.is_err() {
+        let _ = fs::remove_dir_all(data.path().join("library"));
+    }
     let _ = fs::remove_dir_all(&draft);
     let manifest = restored?;
     if json {
@@ -82,14 +85,8 @@ async fn put_in_place(data: &Path, draft: &Path, archive: File) -> Result<Manife
     fs::create_dir_all(draft.join("mirrors")).map_err(unwritable)?;
     let progress = say::progress("reading the backup");
     let manifest = unpack(draft, archive)?;
-    if let Some(schema) = manifest.schema
-        && schema > carrel_store::newest_schema()
-    {
-        return Err(
-            Failure::new("the backup was made by a newer Carrel").hint(format!("restore it with {}", manifest.carrel))
-        );
-    }
-    let trouble = |error: carrel_git::GitError| Failure::new(format!("a repository cannot be restored: {error}"));
+    move_in(draft, &manifest).await?;
+    let trouble = |error: carrel_git::GitError| damaged(format!("a repository cannot be restored: {error}"));
     if !manifest.repos.is_empty() {
         let git = Git::open(&library.join("git")).await.map_err(trouble)?;
         let mirrors = Mirrors::open(git, &library.join("mirrors")).map_err(trouble)?;
@@ -109,12 +106,40 @@ async fn put_in_place(data: &Path, draft: &Path, archive: File) -> Result<Manife
     Ok(manifest)
 }
 
+/// Gives the house a name of its own: the one it was copied from may still be alive, on this machine even, and a name
+/// is whose sandboxes they are. What stood at home there stands at home here, and is not found.
+async fn move_in(draft: &Path, manifest: &Manifest) -> Result<(), Failure> {
+    let Some(schema) = manifest.schema else { return Ok(()) };
+    if schema > carrel_store::newest_schema() {
+        let hint = format!("restore it with the Carrel that made it ({}), or a newer one", manifest.carrel);
+        return Err(Failure::new("the backup was made by a newer Carrel").hint(hint));
+    }
+    let place = draft.join("node");
+    let former = fs::read_to_string(&place).ok().and_then(|text| text.trim().parse().ok());
+    let Some(former) = former else { return Err(damaged("it does not say which node it is".into())) };
+    let node = carrel_control::new_node_id();
+    let found = carrel_store::rehome_sqlite(&draft.join(DATABASE), &former, &node).await;
+    let found = found.map_err(|error| damaged(format!("its database cannot be opened: {error}")))?;
+    if found != schema {
+        return Err(damaged("its database is not the one that its manifest names".into()));
+    }
+    fs::write(&place, format!("{node}\n")).map_err(|error| damaged(error.to_string()))
+}
+
+fn damaged(why: String) -> Failure {
+    Failure::new(format!("this is no whole backup: {why}")).hint("nothing was put in place; try another copy")
+}
+
 /// Takes the files out, and compares them with the manifest, which is the last.
 fn unpack(draft: &Path, archive: File) -> Result<Manifest, Failure> {
-    let damaged = |why: String| {
-        Failure::new(format!("this is no whole backup: {why}")).hint("nothing was put in place; try another copy")
+    // Only what comes from the archive is the archive's fault.
+    let read = |error: std::io::Error| match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::PermissionDenied => {
+            Failure::new(format!("the backup cannot be put in place: {error}"))
+                .hint("the backup may well be whole; make room, or restore elsewhere with --data")
+        }
+        _ => damaged(error.to_string()),
     };
-    let read = |error: std::io::Error| damaged(error.to_string());
     let plain = zstd::stream::read::Decoder::new(BufReader::new(archive)).map_err(read)?;
     let mut archive = tar::Archive::new(plain);
     let mut found: BTreeMap<String, Kept> = BTreeMap::new();
@@ -127,10 +152,10 @@ fn unpack(draft: &Path, archive: File) -> Result<Manifest, Failure> {
             let manifest: Manifest = serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
             if manifest.format != FORMAT {
                 let sentence = format!("the backup has the format {}; this Carrel reads {FORMAT}", manifest.format);
-                return Err(Failure::new(sentence).hint(format!("restore it with Carrel {}", manifest.carrel)));
+                return Err(Failure::new(sentence).hint("restore it with the Carrel that made it, or a newer one"));
             }
             let has_bundles = manifest.repos.keys().all(|repo| found.contains_key(&bundle_name(repo)));
-            if found != manifest.files || !has_bundles {
+            if found != manifest.files || !has_bundles || manifest.schema.is_some() != found.contains_key(DATABASE) {
                 return Err(damaged("its content is not what its manifest says".into()));
             }
             return Ok(manifest);

@@ -8,6 +8,10 @@ use serde_json::{Value, json};
 
 use crate::yard::{Yard, engine, git};
 
+mod programs;
+mod reports;
+mod sessions;
+
 /// Far beyond what a slow machine needs: a test that waits longer hangs.
 pub(crate) const PATIENCE: &str = "300";
 

@@ -13,8 +13,9 @@ use crate::{
 async fn a_message_that_is_not_conventional_is_reported_and_stays_as_its_agent_wrote_it() {
     let yard = Yard::open().await;
     yard.hosted("hello", json!({})).await;
-    let agent = "echo one >one.txt; git add -A; git commit -qm 'Did `some` things'
-        echo two >two.txt; git add -A; git commit -qm 'feat: two'";
+    let agent = "case \"$CARREL_PROMPT\" in *again*) echo more >more.txt; git add -A; git commit -qm 'feat: more';; *)
+        echo one >one.txt; git add -A; git commit -qm 'Did `some` things'
+        echo two >two.txt; git add -A; git commit -qm 'feat: two';; esac";
     yard.agent("terse", agent).await;
     let task = yard.task("hello", "terse", "Add files", "in_review").await;
     let notes = yard.said(&task, "note", "house").await;
@@ -75,7 +76,7 @@ async fn what_a_repository_wants_of_pulls_is_done_and_nobody_merges_without_enou
     assert_eq!((&pull["draft"], &pull["phase"]), (&json!(false), &json!("open")), "{pull}");
     let refused = |problem: &Value, has: u32| {
         let detail = problem["detail"].as_str().unwrap_or_default();
-        assert!(detail.contains(&format!("it has {has} of the 2 approvals")), "{problem}");
+        assert!(detail.contains(&format!("has {has} of the 2 approvals")), "{problem}");
     };
     let merge = async || yard.house.ask(yard.house.request(Method::POST, "/api/v1/pulls/hello/1/merge")).await;
     refused(&merge().await.1, 0);

@@ -6,8 +6,9 @@ use std::{
     process::{Command, Output},
 };
 
+use carrel_testkit::Server;
 use reqwest::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     binary,
@@ -45,10 +46,33 @@ async fn a_house_that_was_destroyed_goes_on_from_its_backup() {
         assert!(!["needs_you", "failed"].contains(&now["phase"].as_str().unwrap()), "{now}");
     }
 
+    // Of a backup that was killed.
+    let dead = place.path().join(".carrel-backup-dead");
+    fs::create_dir(&dead).unwrap();
+    fs::write(dead.join("held"), "").unwrap();
     let made = carrel(&first, &["backup", file.to_str().unwrap()]);
+    assert!(!dead.exists(), "what a dead backup left is still there");
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     let again = carrel(&first, &["backup", file.to_str().unwrap()]);
     assert_eq!(again.status.code(), Some(4), "an earlier backup was written over");
+    // Beside the original that lives: a copy of its directory would be the same node, a restored house is another.
+    let copy = place.path().join("copy");
+    fs::create_dir(&copy).unwrap();
+    for name in ["node", "carrel.db", "master.key"] {
+        fs::copy(first.join(name), copy.join(name)).unwrap();
+    }
+    let refused = carrel(&copy, &["serve", "--listen", "127.0.0.1:0"]);
+    assert_eq!(refused.status.code(), Some(4), "{}", String::from_utf8_lossy(&refused.stderr));
+    let restored = carrel(&second, &["restore", file.to_str().unwrap()]);
+    assert!(restored.status.success(), "{}", String::from_utf8_lossy(&restored.stderr));
+    assert_ne!(fs::read(first.join("node")).unwrap(), fs::read(second.join("node")).unwrap());
+    let beside = start(&second).await;
+    until_reviewed(&beside, &second).await;
+    let (_, original) = ask(&server, Method::GET, "/tasks/1", None).await;
+    assert_eq!((&original["phase"], &original["attempts"]), (&json!("working"), &json!(0)), "{original}");
+    close(beside).await;
+    fs::remove_dir_all(&second).unwrap();
+
     let (_, closed) = ask(&server, Method::POST, "/tasks/1/close?wait=closed&timeout=300", None).await;
     assert_eq!(closed["phase"], "closed", "{closed}");
     assert!(server.terminate().await.success());
@@ -77,19 +101,28 @@ async fn a_house_that_was_destroyed_goes_on_from_its_backup() {
     let restored = carrel(&second, &["restore", file.to_str().unwrap()]);
     assert!(restored.status.success(), "{}", String::from_utf8_lossy(&restored.stderr));
     let server = start(&second).await;
+    until_reviewed(&server, &second).await;
+    close(server).await;
+}
+
+/// Waits until the restored task is in review with everything that the first house had saved.
+async fn until_reviewed(server: &Server, data: &Path) {
     loop {
-        let (_, task) = ask(&server, Method::GET, "/tasks/1?wait=in_review&timeout=60", None).await;
+        let (_, task) = ask(server, Method::GET, "/tasks/1?wait=in_review&timeout=60", None).await;
         assert!(!["needs_you", "failed"].contains(&task["phase"].as_str().unwrap()), "{task}");
         if task["phase"] == "in_review" {
             break;
         }
     }
-    assert_eq!(git(&second, &["log", "--format=%s", "main..task-1"]), "feat: went on\nfeat: one");
-    assert_eq!(git(&second, &["cat-file", "-p", "task-1:dirty"]), "half");
+    assert_eq!(git(data, &["log", "--format=%s", "main..task-1"]), "feat: went on\nfeat: one");
+    assert_eq!(git(data, &["cat-file", "-p", "task-1:dirty"]), "half");
+}
+
+async fn close(server: Server) {
     let (_, closed) = ask(&server, Method::POST, "/tasks/1/close?wait=closed&timeout=300", None).await;
     assert_eq!(closed["phase"], "closed", "{closed}");
     // The desk of the first house is known and nowhere: it stays as it is, for people to see.
-    let is_left = |page: &serde_json::Value| {
+    let is_left = |page: &Value| {
         let mut living = page["items"].as_array().unwrap().iter().filter(|sandbox| sandbox["phase"] != "failed");
         living.any(|sandbox| sandbox["want"] != "gone")
     };

@@ -308,10 +308,9 @@ async fn a_task_at_e2b_has_its_checkout_without_any_way_to_the_house_and_becomes
     let key = format!("AKIA{}", "Z7QXM3RTPLK2WV5N");
     let turns = format!(
         "git fetch -q origin && git log --oneline origin/main >seen.txt
-         if test -e .git/again; then echo KEY= >env; else echo KEY={key} >env; fi
-         git add -A
-         if test -e .git/again; then git commit -q --amend -m 'feat: settings'; else git commit -qm 'feat: settings'; fi
-         git push -q -f origin HEAD:task-1; touch .git/again; echo later >>later.txt"
+         if test -e .git/again; then git reset -q --soft origin/main; echo KEY= >env; else echo KEY={key} >env; fi
+         git add -A && git commit -qm 'feat: settings' && git push -q -f origin HEAD:task-1
+         touch .git/again; echo later >>later.txt"
     );
     ask("/agents", serde_json::json!({"name": "scribe", "dialect": "shell", "command": turns})).await;
     let wanted = serde_json::json!({"repo": "hello", "agent": "scribe", "title": "Add settings", "start": true});
@@ -322,13 +321,11 @@ async fn a_task_at_e2b_has_its_checkout_without_any_way_to_the_house_and_becomes
         house.sh(desk, "cd /workspace && git status --porcelain && git remote get-url origin && wc -l <seen.txt").await;
     assert_eq!(told, "/workspace.git\n3");
     // No key, no token, no address of the house is anywhere inside.
+    let (key, url) = (&house.server().key, &house.server().url);
     let search = format!(
-        "grep -rlF -e '{}' -e '{}' /workspace /workspace.git /home/user /tmp 2>/dev/null; env",
-        house.server().key,
-        house.server().url
+        "grep -rlF -e '{key}' -e '{url}' /workspace /workspace.git /home/user /tmp 2>/dev/null; env | grep -e crl_ -e {url}; true"
     );
-    let found = house.sh(desk, &format!("{{ {search}; }} | grep -F -e crl_ -e {} || true", house.server().url)).await;
-    assert_eq!(found, "");
+    assert_eq!(house.sh(desk, &search).await, "");
     let task = ask("/tasks/1/merge?wait=merged&timeout=300", serde_json::json!({})).await;
     assert_eq!(task["phase"], "merged", "{task:#}");
     let shown = std::process::Command::new("git").current_dir(&upstream).args(["show", "main:env"]).output().unwrap();

@@ -32,6 +32,76 @@ fn commits(data: &Path) -> usize {
     String::from_utf8_lossy(&told.stdout).lines().filter(|subject| subject.starts_with("feat: step")).count()
 }
 
+/// What the agent of a task said, line by line.
+async fn said(server: &Server, task: i64) -> Vec<String> {
+    let (_, page) = ask(server, Method::GET, &format!("/tasks/{task}/timeline?limit=500"), None).await;
+    let moments = page["items"].as_array().unwrap().iter();
+    let by_agent = moments.filter(|moment| moment["role"] == "agent" && moment["kind"] == "message");
+    by_agent
+        .flat_map(|moment| moment["text"].as_str().unwrap().lines().map(str::to_owned).collect::<Vec<_>>())
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_agent_says_while_no_server_runs_is_heard_by_the_next_one() {
+    assert!(rustix::process::geteuid().is_root(), "this test makes namespaces and needs root");
+    let data = tempfile::tempdir().unwrap();
+    let server = start(data.path()).await;
+    ask(&server, Method::POST, "/repos", Some(json!({"new": true, "name": "own"}))).await;
+    // One goes on when the house is back, the other came to its end while it was away.
+    let waits = "echo one; while [ ! -e /tmp/away ]; do sleep 0.1; done; echo two; while [ ! -e /tmp/back ]; do sleep 0.1; \
+                 done; echo three; echo x >x; git add -A; git commit -qm 'feat: x'; echo QUESTION: Shall I go on?";
+    let ends = "echo one; echo y >y; git add -A; git commit -qm 'feat: y'; while [ ! -e /tmp/away ]; do sleep 0.1; done; \
+                echo two; echo QUESTION: And now?";
+    for (name, command) in [("waits", waits), ("ends", ends)] {
+        let agent = json!({"name": name, "dialect": "shell", "command": command});
+        ask(&server, Method::POST, "/agents", Some(agent)).await;
+        let task = json!({"repo": "own", "agent": name, "title": name, "start": true});
+        assert!(ask(&server, Method::POST, "/tasks", Some(task)).await.0.is_success());
+    }
+    for task in [1, 2] {
+        while said(&server, task).await != ["one"] {}
+    }
+    let mut inside = Vec::new();
+    for task in [1, 2] {
+        let (_, view) = ask(&server, Method::GET, &format!("/tasks/{task}"), None).await;
+        inside.push(view["sandbox_id"].as_str().unwrap().to_owned());
+    }
+    // Left at the desks by somebody who acts on their own, while nobody listens.
+    for desk in &inside {
+        let line = json!({"command": "(while [ ! -e /tmp/go ]; do sleep 0.1; done; sleep 1; touch /tmp/away) >/dev/null 2>&1 & touch /tmp/go"});
+        let (status, answer) = ask(&server, Method::POST, &format!("/sandboxes/{desk}/execute"), Some(line)).await;
+        assert!(status.is_success(), "{answer}");
+    }
+    server.kill().await;
+    let tapes = || {
+        let below = data.path().join("local");
+        let found = std::process::Command::new("find").arg(below).args(["-path", "*/carrel-turn-*/stdout"]).output();
+        let found = String::from_utf8(found.unwrap().stdout).unwrap();
+        found.lines().filter(|tape| std::fs::read_to_string(tape).is_ok_and(|text| text.contains("two"))).count()
+    };
+    while tapes() < 2 {
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    let server = start(data.path()).await;
+    let line = json!({"command": "touch /tmp/back"});
+    let (status, answer) = ask(&server, Method::POST, &format!("/sandboxes/{}/execute", inside[0]), Some(line)).await;
+    assert!(status.is_success(), "{answer}");
+    for (task, whole) in
+        [(1, &["one", "two", "three", "QUESTION: Shall I go on?"][..]), (2, &["one", "two", "QUESTION: And now?"])]
+    {
+        let (_, view) = ask(&server, Method::GET, &format!("/tasks/{task}?wait=needs_you&timeout=120"), None).await;
+        assert_eq!((&view["phase"], &view["needs"]["reason"]), (&json!("needs_you"), &json!("question")), "{view}");
+        assert_eq!(said(&server, task).await, whole);
+        let (_, closed) =
+            ask(&server, Method::POST, &format!("/tasks/{task}/close?wait=closed&timeout=300"), None).await;
+        assert_eq!(closed["phase"], "closed", "{closed}");
+    }
+    let is_left = |page: &Value| page["items"].as_array().unwrap().iter().any(|sandbox| sandbox["want"] != "gone");
+    while is_left(&ask(&server, Method::GET, "/sandboxes", None).await.1) {}
+    assert!(server.terminate().await.success());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_dies_again_and_again_loses_nothing_and_doubles_nothing() {
     assert!(rustix::process::geteuid().is_root(), "this test makes namespaces and needs root");
@@ -67,6 +137,7 @@ async fn a_server_that_dies_again_and_again_loses_nothing_and_doubles_nothing() 
     for (id, _) in phases(&server).await {
         let (_, task) = ask(&server, Method::GET, &format!("/tasks/{id}"), None).await;
         assert_eq!(task["ahead"], COMMITS, "{task}");
+        assert_eq!(said(&server, id).await, (1..=COMMITS).map(|step| format!("said {step}")).collect::<Vec<_>>());
         let (_, closed) = ask(&server, Method::POST, &format!("/tasks/{id}/close?wait=closed&timeout=300"), None).await;
         assert_eq!(closed["phase"], "closed", "{closed}");
     }

@@ -7,7 +7,7 @@ use carrel_git::{
     gateway::{Received, Service, Upload, Version, View},
 };
 use carrel_model::{
-    Action, Authority, Branch, BranchFormat, CommitId, Grant, PushId, RepoName, SandboxId, Subject, TaskId,
+    Action, Authority, Branch, BranchFormat, CommitId, Grant, Holder, PushId, RepoName, SandboxId, Subject, TaskId,
     audit::{AuditLine, Outcome},
     push::Pusher,
     repo::{Push, PushedRef, Repo},
@@ -16,7 +16,7 @@ use carrel_model::{
 use tokio::io::AsyncRead;
 
 use super::repos::{bring_up_to_date, find};
-use crate::{Error, house::House, library};
+use crate::{Error, house::House, library, work};
 
 /// Lets fetches and pushes pass.
 pub struct GatewayDesk<'h> {
@@ -35,8 +35,8 @@ pub struct Visitor {
 /// From where somebody comes.
 enum Place {
     Outside,
-    /// A sandbox, with its task, and the commit that its work began at.
-    Sandbox(SandboxId, Option<TaskId>, Option<CommitId>),
+    /// A sandbox, with whose desk it is, and the commit that its work began at.
+    Sandbox(SandboxId, Option<Holder>, Option<CommitId>),
 }
 
 impl GatewayDesk<'_> {
@@ -65,8 +65,9 @@ impl GatewayDesk<'_> {
                     if let Some(task) = sandbox.spec.task_id {
                         self.refuse_if_over(name, task).await?;
                     }
+                    let holder = work::holder_of(self.house, id, &sandbox.spec).await?;
                     let root = sandbox.spec.checkout.map(|checkout| checkout.commit);
-                    Place::Sandbox(id.clone(), sandbox.spec.task_id, root)
+                    Place::Sandbox(id.clone(), holder, root)
                 }
                 // Not its own: the grant itself covers no repository, and says so.
                 _ => {
@@ -140,7 +141,8 @@ impl Visitor {
         };
         let (sandbox_id, task_id) = match &self.place {
             Place::Outside => (None, None),
-            Place::Sandbox(id, task, _) => (Some(id.clone()), *task),
+            Place::Sandbox(id, Some(Holder::Task(task)), _) => (Some(id.clone()), Some(*task)),
+            Place::Sandbox(id, _, _) => (Some(id.clone()), None),
         };
         let format = self.format();
         let branch_of = |name: &carrel_model::RefName| name.branch().and_then(|branch| format.task(&branch));
@@ -205,13 +207,16 @@ impl Visitor {
     fn view(&self) -> View {
         match &self.place {
             Place::Outside => View::default(),
-            Place::Sandbox(_, task, _) => View { task: *task },
+            Place::Sandbox(_, holder, _) => View { holder: holder.clone() },
         }
     }
 
     fn pusher(&self) -> Pusher {
         match &self.place {
-            Place::Sandbox(_, Some(task), _) => Pusher::Task { task: *task, branch: self.format().of(*task) },
+            Place::Sandbox(_, Some(Holder::Task(task)), _) => {
+                Pusher::Task { task: *task, branch: self.format().of(*task) }
+            }
+            Place::Sandbox(_, Some(Holder::Session(session)), _) => Pusher::Session(session.clone()),
             _ => Pusher::Person {
                 hosted: self.repo.is_hosted(),
                 default_branch: self.repo.default_branch.clone(),

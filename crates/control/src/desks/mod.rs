@@ -1,6 +1,7 @@
 //! The desks: one for each noun. Every verb takes a grant first.
 
 pub(crate) mod agents;
+pub(crate) mod areas;
 pub(crate) mod audit;
 pub(crate) mod budgets;
 pub(crate) mod copies;
@@ -9,6 +10,8 @@ pub(crate) mod execs;
 pub(crate) mod files;
 pub(crate) mod fitness;
 pub(crate) mod gateway;
+pub(crate) mod hooks;
+pub(crate) mod judge;
 pub(crate) mod keeping;
 pub(crate) mod keys;
 pub(crate) mod logs;
@@ -16,6 +19,7 @@ pub(crate) mod members;
 pub(crate) mod models;
 pub(crate) mod network;
 pub(crate) mod notices;
+pub(crate) mod opening;
 pub(crate) mod outbound;
 pub(crate) mod ports;
 pub(crate) mod providers;

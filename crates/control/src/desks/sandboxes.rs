@@ -260,12 +260,13 @@ impl SandboxesDesk<'_> {
         .await
     }
 
-    /// The same for somebody outside: what a task did at its desk is saved first.
+    /// The same for somebody outside: what was done at the desk of a task or a session is saved first.
     pub async fn remove(&self, grant: &Grant, id: &SandboxId) -> Result<Arc<SandboxView>, Error> {
         let view = self.look(id).await?;
         let subject = Subject::Sandbox { id: Some(id), agent: view.agent_id.as_ref() };
         self.house.admit(grant, Action::SandboxDestroy, subject).await?;
-        if view.task_id.is_some() && matches!(view.phase, Phase::Ready | Phase::Paused) {
+        let stands = matches!(view.phase, Phase::Ready | Phase::Paused) && view.want != Want::Gone;
+        if stands && crate::work::is_desk(self.house, id).await? {
             if view.phase == Phase::Paused {
                 self.house.wake(grant, id).await?;
             }

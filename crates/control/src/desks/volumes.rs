@@ -105,7 +105,7 @@ impl VolumesDesk<'_> {
         let stowing = post.provider.stowing().ok_or_else(|| keeps_none(&volume.provider))?;
         self.refuse_elsewhere(&volume)?;
         stowing.make_volume(id).await.map_err(trouble)?;
-        Ok(Some(stowing.content(id)))
+        Ok(Some(stowing.content(id).map_err(trouble)?))
     }
 
     /// The volumes that a new sandbox is to have.

@@ -48,6 +48,21 @@ pub(crate) async fn check(
     checked
 }
 
+/// Runs a command on a commit that nobody is about to merge.
+pub(crate) async fn try_out(
+    house: &Arc<House>,
+    repo: &Repo,
+    mirror: &Mirror,
+    commit: &CommitId,
+    base: &Branch,
+    command: &str,
+) -> Result<Checked, Error> {
+    let trial = Trial::open(house, repo, mirror, commit, base, None).await?;
+    let checked = trial.run(command, &trial.folder).await;
+    trial.close(None).await;
+    checked
+}
+
 /// Lets programs make files anew that no merge can settle, and gives the commit with what they made.
 pub(crate) async fn make_anew(
     house: &Arc<House>,

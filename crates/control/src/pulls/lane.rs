@@ -31,7 +31,19 @@ impl Hold {
         base: &Branch,
         waits: impl Fn(bool) -> BoxFuture<'w, ()> + Send + Sync,
     ) -> Result<Hold, Error> {
-        let name = format!("{repo}/{base}");
+        Hold::take_lane(house, &format!("{repo}/{base}"), waits).await
+    }
+
+    /// Waits for a lane that is no base's. The name of a repository holds no space, so theirs do.
+    pub(crate) async fn take_named(house: &Arc<House>, name: &str) -> Result<Hold, Error> {
+        Hold::take_lane(house, name, |_| Box::pin(async {})).await
+    }
+
+    async fn take_lane<'w>(
+        house: &Arc<House>,
+        name: &str,
+        waits: impl Fn(bool) -> BoxFuture<'w, ()> + Send + Sync,
+    ) -> Result<Hold, Error> {
         let mut waited = false;
         let turn = match house.forges.turn_now(&format!("merge {name}")) {
             Some(turn) => turn,
@@ -44,7 +56,7 @@ impl Hold {
         let owner = house.keeper.owner().to_owned();
         let lane = loop {
             let until = house.keeper.lease_end(house.store.now());
-            match house.store.lanes().take(&name, &owner, until).await? {
+            match house.store.lanes().take(name, &owner, until).await? {
                 Some(lane) => break lane,
                 None => {
                     if !std::mem::replace(&mut waited, true) {

@@ -30,7 +30,9 @@ pub(crate) use self::{
     walk::{look_at_repo, take_up_former_lanes, walk},
 };
 pub(crate) use self::{
+    check::try_out,
     forecast::forecast,
+    lane::Hold,
     open::{PullWish, open_pull},
     publish::publish,
     rebase::{Rebased, rebase_branch},

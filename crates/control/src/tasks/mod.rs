@@ -12,8 +12,10 @@ mod ladder;
 mod messages;
 mod queue;
 mod review;
+mod sleep;
 mod steps;
 mod talk;
+mod tape;
 mod turn;
 
 pub(crate) use keeper::{TaskKeeper, heartbeat, walk};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use carrel_agent::{DeskRules, Ending, Failure, Turn as Asked};
 use carrel_model::{
-    Grant, RefName, SandboxId, TaskId,
+    Grant, Holder, SandboxId, TaskId,
     agent::Voice,
     public::{NewExec, PullPhase, PullView},
     sandbox::{Depth, NetworkMode},
@@ -23,6 +23,7 @@ use super::{
 use crate::{
     Error, ExecsDesk, MergeRefused, MergeWish, PullsDesk, SandboxesDesk,
     desks::{
+        areas::ASKED,
         repos,
         tasks::{moment, no_task, reason_in},
     },
@@ -282,6 +283,12 @@ impl Hand<'_> {
             Went::Nothing => Ending::Finished,
             Went::Ended(ending) => ending,
         };
+        // What it asked during the turn, by its tools, waits for a person like what it asked in its last words.
+        let asked = house.store.tasks().find(task.id).await?.and_then(|task| task.told.get(ASKED).cloned());
+        let ending = match (ending, asked) {
+            (Ending::Finished, Some(question)) => Ending::Asked { question },
+            (ending, _) => ending,
+        };
         match ending {
             Ending::Finished => {
                 let session = house.store.sessions().find(&task.session_id).await?;
@@ -291,7 +298,11 @@ impl Hand<'_> {
                     .await?;
             }
             Ending::Asked { question } => {
-                self.record(move |task| task.ask_for_help(NeedsReason::Question, question)).await?;
+                self.record(move |task| {
+                    task.told.remove(ASKED);
+                    task.ask_for_help(NeedsReason::Question, question);
+                })
+                .await?;
             }
             Ending::Failed { why, failure } => self.failed(why, failure).await?,
         }
@@ -664,24 +675,10 @@ impl Hand<'_> {
         Ok(())
     }
 
-    /// Keeps what was done and is nowhere else under a ref of its own; nothing when the repository itself is gone.
+    /// Keeps what was done and is nowhere else under a ref of its own.
     async fn keep(&self) -> Result<Option<String>, Error> {
-        let (house, task) = (self.house, self.task);
-        if matches!(repos::find(house, &task.repo).await, Err(Error::NotFound { .. })) {
-            return Ok(None);
-        }
-        let mirror = house.library.mirror(&task.repo).await?;
-        let newest = match mirror.wip(task.id).await? {
-            Some(saved) => Some(saved),
-            None => mirror.find(&task.branch.full()).await?,
-        };
-        let Some(newest) = newest else { return Ok(None) };
-        if mirror.is_in(&task.base, &newest).await? || Some(&newest) == task.base_commit.as_ref() {
-            return Ok(None);
-        }
-        let kept = RefName::kept(task.id);
-        mirror.hold(&kept, &newest).await?;
-        Ok(Some(format!("What was done is kept as {kept} at {}.", newest.short())))
+        let task = self.task;
+        work::keep::keep(self.house, &Holder::Task(task.id), &task.repo, Some(&task.branch), &task.base).await
     }
 
     /// The desk of a task that is over ends, and its saves are forgotten: what they held is merged or kept.

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use carrel_agent::{DeskRules, Ending, Exchange, Failure, Moment as Said, Turn as Asked, Voice as Speaker};
 use carrel_model::{
-    CommitId, ExecId, Grant, SandboxId, SessionId,
+    CommitId, ExecId, Grant, SandboxId, SessionId, Timestamp,
     agent::{Agent, Voice},
     exec::{Exec, ExecStatus},
     public::NewExec,
@@ -14,11 +14,13 @@ use carrel_model::{
 use carrel_store::{Stream, Tx};
 use futures::StreamExt;
 
+use super::tape::{self, Tape};
 use crate::{
     Error, ExecsDesk, FilesDesk, Running,
     desks::{agents, sessions::no_session, tasks::moment},
     house::House,
     secret::new_exec_id,
+    tasks::sleep::Sleep,
     work,
 };
 
@@ -58,10 +60,14 @@ where
     let session = house.store.sessions().find(at.session).await?.ok_or_else(|| no_session(at.session))?;
     let agent = agents::find(house, &session.agent).await?;
     let grant = super::desk::grant_of(&session.created_by);
+    let before = session.updated_at;
     let Some(session) = plan(house, at.session).await? else { return Ok(Went::Nothing) };
     let Some(turn) = session.turn.clone() else { return Ok(Went::Nothing) };
     let running = match (ExecsDesk { house }).follow(&turn.exec).await? {
-        Some(running) => running,
+        Some(running) => {
+            tell_of_gap(house, at.session, before).await?;
+            running
+        }
         None if turn.begun => {
             // It began, and nothing is known of it: its row was forgotten. It is asked again.
             let why = "nothing is known any more of the turn that was in flight".to_owned();
@@ -94,6 +100,27 @@ where
     }
     end(house, at.session, over).await?;
     Ok(followed)
+}
+
+/// A turn that is found in flight was out of sight: its server died, or lost it. What it did meanwhile follows.
+async fn tell_of_gap(house: &Arc<House>, id: &SessionId, since: Timestamp) -> Result<(), Error> {
+    let id = id.clone();
+    let told = house.store.change(move |tx| {
+        Box::pin(async move {
+            let mut session = tx.lock_session(&id).await?.ok_or_else(|| no_session(&id))?;
+            let away = tx.now().duration_since(since).as_secs().max(0);
+            let text = format!(
+                "The house lost sight of the agent, {away} s after it was last heard of, and takes it up again: what it \
+                 did meanwhile follows."
+            );
+            let mut said = moment(MomentKind::Note, Voice::House, text);
+            said.turn = session.turns;
+            tx.say(&mut session, said).await?;
+            tx.put_session(&mut session).await?;
+            Ok::<_, Error>(())
+        })
+    });
+    told.await
 }
 
 /// Writes down what the next turn is to be, unless one is in flight or nothing was asked.
@@ -170,7 +197,7 @@ async fn start(
         let why = "an agent with an interface of its own is started by a person, with `carrel sandbox shell`";
         return Err(Error::Conflict { why: why.into() });
     }
-    let argv = wrapped(launch.argv, &modes);
+    let argv = wrapped(launch.argv, &modes, &turn.exec);
     let new = NewExec {
         argv: Some(argv),
         cwd: at.rules.repo.is_some().then(|| carrel_git::WORKSPACE.to_owned()),
@@ -192,18 +219,20 @@ async fn start(
 
 /// What runs the agent: gives files their permissions, which uploads have none of, and ends when the agent does. What it
 /// leaves running in the background may hold the output open, but holds up nobody: a moment later it is cut off.
-fn wrapped(argv: Vec<String>, files: &[&carrel_agent::File]) -> Vec<String> {
+fn wrapped(argv: Vec<String>, files: &[&carrel_agent::File], exec: &ExecId) -> Vec<String> {
     let modes: String = files.iter().map(|file| format!("chmod {:o} '{}'\n", file.mode, file.path)).collect();
-    let script = format!("{modes}{WRAPPER}");
+    let script = format!("{modes}lines={}\n{WRAPPER}", tape::folder(exec));
     ["/bin/sh".to_owned(), "-c".to_owned(), script, "carrel".to_owned()].into_iter().chain(argv).collect()
 }
 
-const WRAPPER: &str = r#"lines=$(mktemp -d) && mkfifo "$lines/out" "$lines/err" || exec "$@"
-cat <"$lines/out" & out=$!
-cat <"$lines/err" >&2 & err=$!
+/// What is printed is also kept at the desk until the next turn, for a house that was away meanwhile.
+const WRAPPER: &str = r#"rm -rf /tmp/carrel-turn-*
+mkdir -m 700 "$lines" && mkfifo "$lines/out" "$lines/err" || exec "$@"
+tee "$lines/stdout" <"$lines/out" & out=$!
+tee "$lines/stderr" <"$lines/err" >&2 & err=$!
 "$@" >"$lines/out" 2>"$lines/err"
 code=$?
-rm -rf "$lines"
+echo "$code" >"$lines/code.new" && mv "$lines/code.new" "$lines/code"
 { sleep 2; kill "$out" "$err"; } >/dev/null 2>&1 &
 watch=$!
 wait "$out" "$err" 2>/dev/null
@@ -249,6 +278,8 @@ where
     tokio::pin!(unwanted);
     let mut stopped = false;
     let mut kill_at: Option<tokio::time::Instant> = None;
+    let mut sleep = Sleep::watch(house, at);
+    let mut tape = Tape::new(house, grant, at.sandbox, &turn.exec);
     loop {
         let killing = async {
             match kill_at {
@@ -262,9 +293,11 @@ where
                 Some(chunks) => {
                     let mut moments = Vec::new();
                     for chunk in &chunks {
+                        // From the first gap on the tape is read instead: it has none.
                         moments.extend(match chunk.stream {
+                            Stream::Carrel => { tape.tear(); Vec::new() }
+                            stream if !tape.passes(stream, chunk.bytes.len()) => Vec::new(),
                             Stream::Stderr => reader.stderr(&chunk.bytes),
-                            Stream::Carrel => Vec::new(),
                             _ => reader.stdout(&chunk.bytes),
                         });
                     }
@@ -283,17 +316,37 @@ where
                 kill_at = None;
                 signal(house, grant, at.sandbox, &turn.exec, "KILL").await;
             }
-            _ = saves.tick(), if at.saves && !stopped => {
+            told = sleep.turned() => told?,
+            more = tape.next() => {
+                let moments = reader.stdout(&more);
+                let skip = turn.moments.saturating_sub(heard);
+                heard += moments.len() as u32;
+                write(house, at.session, turn, moments.into_iter().skip(skip as usize).collect(), heard).await?;
+            }
+            _ = saves.tick(), if at.saves && !stopped && !sleep.asleep => {
                 let _ = save(house, at.sandbox).await;
             }
         }
     }
     let exec = settled(house, &turn.exec).await?;
-    let (code, status) = exec.map_or((None, ExecStatus::Lost), |exec| (exec.exit_code, exec.status));
+    let (mut code, mut status) = exec.map_or((None, ExecStatus::Lost), |exec| (exec.exit_code, exec.status));
+    // It may have come to its end while nobody followed it.
+    if status == ExecStatus::Lost
+        && let Some(found) = tape.code().await
+    {
+        tape.tear();
+        (code, status) = (Some(found), ExecStatus::Ended);
+    }
+    let mut moments = Vec::new();
+    if let Some((rest, errors)) = tape.rest().await {
+        moments.extend(reader.stdout(&rest));
+        moments.extend(reader.stderr(&errors));
+    }
     let over = reader.end(code);
+    moments.extend(over.moments);
     let skip = turn.moments.saturating_sub(heard);
-    heard += over.moments.len() as u32;
-    write(house, at.session, turn, over.moments.into_iter().skip(skip as usize).collect(), heard).await?;
+    heard += moments.len() as u32;
+    write(house, at.session, turn, moments.into_iter().skip(skip as usize).collect(), heard).await?;
     if stopped {
         return Ok(Went::Stopped);
     }
@@ -360,7 +413,9 @@ async fn write(house: &Arc<House>, id: &SessionId, turn: &Turn, moments: Vec<Sai
                 && let Some((mut task, _)) = tx.lock_task(task).await?
             {
                 task.doing = Some(doing);
-                task.spent_micros = task.spent_micros.max(session.spent_micros);
+                if !task.counted {
+                    task.spent_micros = task.spent_micros.max(session.spent_micros);
+                }
                 tx.put_task(&mut task).await?;
             }
             Ok::<_, Error>(())
@@ -410,7 +465,9 @@ async fn note(tx: &mut Tx, session: &mut Session, turn: u32, said: Said) -> Resu
             return Ok(None);
         }
         Said::Spent(spending) => {
-            let cost = spending.cost_usd.and_then(carrel_model::public::micros).unwrap_or(0);
+            // What the house counted itself is not counted twice.
+            let said = spending.cost_usd.filter(|_| !session.counted);
+            let cost = said.and_then(carrel_model::public::micros).unwrap_or(0);
             session.spent_micros = session.spent_micros.saturating_add(cost);
             return Ok(None);
         }

@@ -17,7 +17,7 @@ use carrel_git::{
     inside,
 };
 use carrel_model::{
-    CommitId, RefName, RepoName, SandboxId, TaskId, push::RefCommand, sandbox::Checkout, sandbox::Phase,
+    CommitId, Holder, RefName, RepoName, SandboxId, push::RefCommand, sandbox::Checkout, sandbox::Phase,
 };
 use carrel_sandbox::Provider;
 use futures::StreamExt;
@@ -161,9 +161,9 @@ impl<'c> Carrier<'c> {
         Ok(told.lines().filter_map(read).collect())
     }
 
-    /// Fetches what was saved of a task.
-    pub(super) async fn fetch_saved(&self, task: TaskId) -> Result<(), Error> {
-        let name = RefName::wip(task);
+    /// Fetches what was saved of somebody's work.
+    pub(super) async fn fetch_saved(&self, holder: &Holder) -> Result<(), Error> {
+        let name = holder.saves();
         let old = self.mirror.find(&name).await?;
         self.fetch(&name, Some(old)).await
     }

@@ -6,17 +6,23 @@ here=$PWD own=$PWD/.git
 # A repository of our own beside theirs: whatever is wrong with theirs does not keep files from being saved.
 if [ -d "$own" ] && mkdir -p "$own/carrel/save" 2>/dev/null && [ -w "$own/carrel/save" ]; then
     scratch=$own/carrel/save
-    tries=0
-    until mkdir "$scratch/lock" 2>/dev/null; do
-        # One at a time. A saver that was killed leaves its lock; the next one takes it over after a while.
-        tries=$((tries + 1))
-        if [ -n "$(find "$scratch/lock" -maxdepth 0 -mmin +5 2>/dev/null)" ] || [ "$tries" -gt 600 ]; then
-            touch "$scratch/lock"
-            break
-        fi
-        sleep 0.1
-    done
-    trap 'rmdir "$scratch/lock" 2>/dev/null || rm -rf "$scratch/lock"' EXIT
+    # One at a time. The kernel lets go of what a killed saver held.
+    if command -v flock >/dev/null 2>&1 && exec 9>"$scratch/turn" && flock -w 60 9; then
+        :
+    else
+        # Where there is no flock, or its holder hangs, a saver that was killed leaves its lock; the next one takes it over
+        # after a while.
+        tries=0
+        until mkdir "$scratch/lock" 2>/dev/null; do
+            tries=$((tries + 1))
+            if [ -n "$(find "$scratch/lock" -maxdepth 0 -mmin +5 2>/dev/null)" ] || [ "$tries" -gt 600 ]; then
+                touch "$scratch/lock"
+                break
+            fi
+            sleep 0.1
+        done
+        trap 'rmdir "$scratch/lock" 2>/dev/null || rm -rf "$scratch/lock"' EXIT
+    fi
 else
     scratch=$(mktemp -d)
     trap 'rm -rf "$scratch"' EXIT

@@ -5,6 +5,7 @@ mod bench;
 mod carried;
 mod credentials;
 mod extremes;
+mod histories;
 mod layers;
 mod merges;
 mod mirrors;

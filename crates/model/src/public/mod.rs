@@ -2,9 +2,11 @@
 //!
 //! Everything else in the house stays unserializable to the outside.
 
+mod area;
 mod ask;
 mod entry;
 mod exec;
+mod hook;
 mod notice;
 mod problem;
 mod pull;
@@ -15,6 +17,7 @@ mod usage;
 mod view;
 mod work;
 
+pub use area::{AreaView, DoneView, NewClaim, NewJudgement, NewQuestion, ScoreView};
 pub use ask::{
     Defaults, Field, KeyChange, NewCheckout, NewFork, NewKey, NewLimits, NewNetwork, NewPause, NewSandbox, NewSnapshot,
     NewTimeout, NewVolumeMount, SignIn,
@@ -23,6 +26,7 @@ pub use entry::{Cursor, Drain, Entry, Happening, Kind, Reset};
 pub use exec::{
     Activity, Command, ExecSignal, ExecSize, ExecView, Executed, FileEntry, FileKind, LogLine, NewExec, StatsView,
 };
+pub use hook::{HookAdded, HookLetter, HookStatus, HookView, NewHook, NewReplay};
 pub use notice::{NewSubscription, NoticesView, SubscriptionKeys, SubscriptionView};
 pub use problem::{FieldProblem, Problem};
 pub use pull::{

@@ -10,6 +10,7 @@ use super::{Field, NewNetwork, ask::an_object};
 use crate::{
     AgentId, Branch, CommitId, KeyId, RepoName, SandboxId, SessionId, TaskId, TemplateName,
     agent::{Agent, DialectName, Voice},
+    area::Claim,
     number::Whole,
     sandbox::{EnvName, EnvValue, Isolation, Lifetime, MOST_ALLOWED, MOST_HEADERS, Network, NetworkMode},
     session::{Moment, Session, SessionPhase},
@@ -144,7 +145,7 @@ pub struct SessionView {
     /// Whatever else belongs to it.
     #[schema(value_type = Object)]
     pub meta: serde_json::Map<String, serde_json::Value>,
-    /// The agent works on an answer.
+    /// The agent works on an answer, or the session is being closed.
     pub busy: bool,
     /// How many turns there were.
     pub turns: u32,
@@ -178,7 +179,7 @@ impl From<&Session> for SessionView {
             sandbox_id: session.sandbox_id.clone(),
             idle_s: session.idle,
             meta: session.meta.clone(),
-            busy: session.turn.is_some() || session.is_asked(),
+            busy: session.is_busy(),
             turns: session.turns,
             last_seq: session.last_seq,
             cost_usd: dollars(session.spent_micros),
@@ -347,6 +348,9 @@ pub struct TaskView {
     pub pull: Option<TaskPull>,
     /// With whom it will conflict.
     pub conflicts: Vec<Conflict>,
+    /// Files and directories that it has claimed, each until a moment.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<Claim>,
     /// Why somebody must look.
     pub needs: Option<Needs>,
     /// What it has spent, in dollars.
@@ -406,6 +410,7 @@ impl From<&Task> for TaskView {
             behind: task.behind,
             pull: task.pull.clone(),
             conflicts: task.conflicts.clone(),
+            claims: task.claims.clone(),
             needs: task.needs.clone(),
             cost_usd: dollars(task.spent_micros),
             doing: task.doing.clone(),

@@ -10,6 +10,7 @@ use crate::house::{
 on_both_databases! {
     a_change_that_is_committed_can_be_heard_at_once,
     a_change_that_fails_leaves_neither_row_nor_entry_nor_gap,
+    a_change_that_panics_leaves_nothing_and_is_in_nobodys_way,
     a_caller_that_goes_away_leaves_a_whole_change_or_none_and_readers_hear_it,
     a_store_stays_usable_however_many_callers_go_away,
 }
@@ -22,6 +23,33 @@ async fn a_change_that_is_committed_can_be_heard_at_once(house: House) {
     let heard = read_until(&mut store.journal().follow(before), store.journal().head()).await;
     assert_eq!(sandbox_in(&heard[0]).id, sandbox.id);
     assert_eq!(store.sandboxes().find(&sandbox.id).await.unwrap().unwrap(), sandbox);
+}
+
+async fn a_change_that_panics_leaves_nothing_and_is_in_nobodys_way(house: House) {
+    let store = house.open().await;
+    let before = store.journal().head();
+    // Before anything reached the database, and after.
+    for reaches in [false, true] {
+        let unborn = a_sandbox(store.now());
+        let id = unborn.id.clone();
+        let changed = store.change(move |tx| {
+            async move {
+                tx.insert_sandbox(&unborn, None).await?;
+                if reaches {
+                    tx.lock_sandbox(&unborn.id).await?.expect("it sees its own row");
+                }
+                panic!("a bug (this is part of the test)");
+                #[allow(unreachable_code)]
+                Ok::<(), StoreError>(())
+            }
+            .boxed()
+        });
+        assert!(std::panic::AssertUnwindSafe(changed).catch_unwind().await.is_err());
+        assert_eq!(store.sandboxes().find(&id).await.unwrap(), None);
+        let next = ask_for_sandbox(&store).await;
+        assert_eq!(store.sandboxes().find(&next.id).await.unwrap().unwrap(), next);
+    }
+    assert_eq!(store.journal().head().0, before.0 + 2, "only what was committed has an entry");
 }
 
 async fn a_change_that_fails_leaves_neither_row_nor_entry_nor_gap(house: House) {

@@ -111,7 +111,8 @@ impl World {
     }
 
     fn set_check(&self, commit: &str, state: CheckState) {
-        let check = Check { name: "ci".into(), state, summary: Some("2 failed".into()), url: None, at: None };
+        let at = Some(carrel_model::Timestamp::now());
+        let check = Check { name: "ci".into(), state, summary: Some("2 failed".into()), url: None, at };
         let commit: CommitId = commit.parse().unwrap();
         self.standin.house.memory().runs.insert(commit, vec![check]);
     }

@@ -14,6 +14,7 @@ pub(crate) mod guest;
 mod interface;
 mod line;
 mod pool;
+mod pressure;
 mod record;
 mod sleep;
 mod slot;
@@ -115,6 +116,7 @@ impl Config {
         inner.take_up().await?;
         Pool::start(&inner);
         watch::start(&inner);
+        pressure::start(&inner);
         Ok(Local { inner })
     }
 }

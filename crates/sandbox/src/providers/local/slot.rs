@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use carrel_linux::{Bounds, Cgroup, Hierarchies, Jail, Launcher, Mapping};
+use carrel_linux::{Bounds, Cgroup, Hierarchies, Jail, Launcher, Living, Mapping};
 use carrel_model::sandbox::{Depth, Limits, Network, VolumeMount};
 
 use super::{criu::Criu, disk::Disk, guest, interface::Interfaces, line, record::Record, volumes::Volumes};
@@ -278,6 +278,13 @@ impl Yard {
             first.kill()?;
         }
         cgroup.kill(KERNEL_PATIENCE)?;
+        if let Some(socket) = self.socket_path(record) {
+            // Where no cgroup says that all of them have ended, the first does: it ends last. It may be one that the server
+            // died too early to write down.
+            for first in record.first.into_iter().chain(Living::noted_beside(&socket)) {
+                first.end(KERNEL_PATIENCE)?;
+            }
+        }
         cgroup.remove(KERNEL_PATIENCE)?;
         if record.network.interface {
             self.interfaces.detach(&record.name)?;

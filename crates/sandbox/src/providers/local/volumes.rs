@@ -79,7 +79,7 @@ impl Stowing for Local {
         removed.await.map_err(|error| unavailable("remove a volume", &error))
     }
 
-    fn content(&self, id: &VolumeId) -> VolumeContent {
-        VolumeContent::new(self.inner.yard.volumes.folder(id))
+    fn content(&self, id: &VolumeId) -> Result<VolumeContent, ProviderError> {
+        Ok(VolumeContent::new(self.inner.yard.volumes.folder(id)))
     }
 }

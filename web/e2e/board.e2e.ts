@@ -369,7 +369,7 @@ describe('people', () => {
       await ada.leave()
     }
     await visitor.page.getByRole('button', { name: 'Show Ada out' }).click()
-    await sure('Show out')
+    await visitor.page.getByRole('dialog').getByRole('button', { name: 'Show out', exact: true }).click()
     await visitor.page.locator('[data-member="Ada"]').getByText('shown out').waitFor()
   })
 })
@@ -414,10 +414,14 @@ describe('a desk', () => {
         'chmod +x ~/.local/bin/code-server',
       ].join(' && '),
     })
-    const opened = visitor.page.context().waitForEvent('page')
-    await button.click()
-    const editor = await opened
-    await editor.getByRole('heading', { name: 'An editor' }).waitFor({ timeout: 60_000 })
+    // While it starts, nobody answers on its port yet.
+    const editor = await visitor.forgiving(/502/, async () => {
+      const opened = visitor.page.context().waitForEvent('page')
+      await button.click()
+      const page = await opened
+      await page.getByRole('heading', { name: 'An editor' }).waitFor({ timeout: 60_000 })
+      return page
+    })
     const address = new URL(editor.url())
     expect(address.hostname).toBe(`13337-${sandbox.id}.localhost`)
     expect(address.search).toBe('')

@@ -136,24 +136,27 @@ export function CardFace({
           <Clock task={task} />
         </div>
         {(cost || task.pull || waits || task.sandbox_id || hasDistance(task) || task.labels.length > 0) && (
-          <div className="flex min-w-0 items-center gap-2">
+          <div className="flex min-w-0 flex-wrap items-center gap-x-2 gap-y-1">
             <Distance task={task} />
             <Isolation task={task} />
-            <span className="flex h-4.5 min-w-0 flex-1 flex-wrap gap-1 overflow-hidden">
-              {task.labels.slice(0, 3).map((label) => (
-                <span key={label} className="max-w-full truncate rounded bg-well px-1 text-soft">
-                  {label}
-                </span>
-              ))}
-            </span>
-            {task.pull && (
-              <span className="flex items-center gap-1 text-soft" title={`Pull request ${task.pull.number}`}>
-                <ChecksRing phase={task.pull.phase} />
-                <GitPullRequest aria-hidden className="size-3.5" />#{task.pull.number}
+            {task.labels.slice(0, 2).map((label) => (
+              <span key={label} className="max-w-full truncate rounded bg-well px-1 text-soft">
+                {label}
               </span>
-            )}
-            {cost && <span title="Spent on models">{cost}</span>}
-            {waits && <Hand aria-label={`It ${needsInWords(task)}`} className="size-3.5 text-brass" />}
+            ))}
+            <span className="ml-auto flex items-center gap-2">
+              {task.pull && (
+                <span
+                  className="flex items-center gap-1 text-soft"
+                  title={`Pull request ${task.pull.number}`}
+                >
+                  <ChecksRing phase={task.pull.phase} />
+                  <GitPullRequest aria-hidden className="size-3.5" />#{task.pull.number}
+                </span>
+              )}
+              {cost && <span title="Spent on models">{cost}</span>}
+              {waits && <Hand aria-label={`It ${needsInWords(task)}`} className="size-3.5 text-brass" />}
+            </span>
           </div>
         )}
       </footer>

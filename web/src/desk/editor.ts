@@ -46,7 +46,7 @@ export async function portLink(sandboxId: string, port: number): Promise<string 
     })
     return link.url
   } catch (error) {
-    if (error instanceof Refusal && /nothing listens/.test(error.message)) return undefined
+    if (error instanceof Refusal && /nothing listens/i.test(error.message)) return undefined
     throw error
   }
 }

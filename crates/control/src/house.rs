@@ -19,6 +19,7 @@ use crate::{
     PortsDesk, ProvidersDesk, PullsDesk, ReposDesk, SandboxesDesk, SecretsDesk, SessionsDesk, Settings, TasksDesk,
     TemplatesDesk, WorkDesk,
     desks::{keys::Doorman, repos, secrets, templates},
+    foretold::Foretold,
     forges::Forges,
     inside::{activity::Activities, follower, lines::Lines, live::Lives, scribe::Scribe},
     keeper::Keeper,
@@ -45,6 +46,8 @@ pub(crate) struct House {
     pub(crate) keeper: Keeper,
     pub(crate) task_keeper: TaskKeeper,
     pub(crate) shelf: Shelf,
+    /// What rows are about to say.
+    pub(crate) foretold: Foretold,
     pub(crate) doorman: Doorman,
     /// The repositories.
     pub(crate) library: Library,
@@ -110,6 +113,7 @@ impl Control {
             settings,
             providers,
             shelf: Shelf::default(),
+            foretold: Foretold::default(),
             doorman: Doorman::default(),
             draining: watch::Sender::new(false),
             stop,

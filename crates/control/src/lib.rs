@@ -6,6 +6,7 @@
 mod credentials;
 mod desks;
 mod error;
+mod foretold;
 mod forges;
 mod house;
 mod inside;

@@ -67,6 +67,10 @@ fmt: ## formats everything
 	cargo fmt --all
 	cd web && npm run --silent format
 
+.PHONY: book
+book: ## builds the documentation as a site, into target/book
+	scripts/book
+
 .PHONY: clean
 clean: ## removes what was built here, and leaves the shared caches
 	rm -rf target web/dist web/node_modules

@@ -58,6 +58,7 @@ fn settings(folder: &Path) -> Outcome<Settings> {
         scratch: folder.join("scratch"),
         keychain: carrel_vault::Keychain::new(vec![carrel_vault::MasterKey::draw()]).expect("there is a key"),
         models: carrel_control::Models::default(),
+        notices: carrel_control::Notices::default(),
     })
 }
 

@@ -52,8 +52,12 @@ enum Part {
     Files,
     /// Sandboxes put to sleep and woken.
     Pause,
+    /// A task from its card to an open pull request.
+    Task,
     /// Copies of a sandbox with ten thousand files against `cp -a`.
     Fork,
+    /// The loop of E2B's Python SDK against podman.
+    Sdk,
     /// A ready working tree of a large repository against `git clone` and `git worktree add`.
     Clone,
     /// A push through the gateway against `git http-backend`.
@@ -84,6 +88,8 @@ const ALL: &[Part] = &[
     Part::Files,
     Part::Pause,
     Part::Fork,
+    Part::Task,
+    Part::Sdk,
     Part::Clone,
     Part::Push,
     Part::Forecast,
@@ -123,6 +129,8 @@ async fn measure(parts: &[Part], args: &Args) -> Outcome<()> {
             Part::Files => desk::files::measure(quick, args.file_mb.unwrap_or(if quick { 64 } else { 1000 })).await?,
             Part::Pause => desk::pause::measure(quick).await?,
             Part::Fork => desk::fork::measure(quick).await?,
+            Part::Task => desk::task::measure(quick).await?,
+            Part::Sdk => desk::sdk::measure(quick).await?,
             Part::Clone => git::clone::measure(quick).await?,
             Part::Push => git::push::measure(quick).await?,
             Part::Forecast => git::forecast::measure(quick).await?,

@@ -49,6 +49,8 @@ const drag = async (id: number, to: string) => {
   await visitor.page.mouse.down()
   await visitor.page.mouse.move(from.x + from.width / 2 + 20, from.y + 24, { steps: 4 })
   await visitor.page.mouse.move(target.x + target.width / 2, target.y + 60, { steps: 12 })
+  // A hand that lets go before the page has seen where it is drops nothing.
+  await visitor.page.locator(`[data-column="${to}"][data-over]`).waitFor()
   await visitor.page.mouse.up()
 }
 const sure = (act: string) =>
@@ -285,6 +287,146 @@ describe('a server that dies in the middle of a stream', () => {
   })
 })
 
+describe('an agent that is at work', () => {
+  it('is interrupted by what is said now, and goes on with it', async () => {
+    await server.ask('POST', '/agents', {
+      name: 'patient',
+      dialect: 'shell',
+      command: [
+        'case "$CARREL_PROMPT" in',
+        '*hurry*) echo hurried > HURRY.md && git add HURRY.md && git commit --quiet --message "docs: hurry";;',
+        '*) echo "I take my time"; exec sleep 1000;;',
+        'esac',
+      ].join('\n'),
+    })
+    const { id } = await write({ agent: 'patient', title: 'Take your time', start: true })
+    await goTo(`/tasks/${id}`)
+    await visitor.page.getByRole('log').getByText('I take my time').first().waitFor({ timeout: 60_000 })
+    await visitor.page.getByLabel('Message to the agent').fill('Please hurry.')
+    expect(await visitor.page.getByRole('button', { name: 'After this turn' }).isEnabled()).toBe(true)
+    await visitor.page.getByRole('button', { name: 'Now', exact: true }).click()
+    await visitor.page.getByRole('log').getByText('Please hurry.').waitFor({ timeout: 60_000 })
+    await reaches(id, 'in_review')
+    await visitor.page.locator('[data-file="HURRY.md"]').waitFor()
+  })
+})
+
+describe('a task without a mouse', () => {
+  it('goes from a wish to a merge', async () => {
+    const { keyboard } = visitor.page
+    const active = () =>
+      visitor.page.evaluate(() => document.activeElement?.closest('[data-task]')?.getAttribute('data-task'))
+    await goTo('/')
+    const before = (await server.ask<{ items: Task[] }>('GET', '/tasks?limit=1')).items[0]?.id ?? 0
+    const id = before + 1
+    await keyboard.press('n')
+    await visitor.page.getByRole('dialog').getByLabel('What should be done?').waitFor()
+    await keyboard.type('Describe the chair')
+    await visitor.page.getByRole('switch', { name: 'Start at once' }).press('Space')
+    await keyboard.press('Control+Enter')
+    await cardIn(id, 'backlog').waitFor()
+    for (let step = 0; step < 20 && (await active()) !== String(id); step += 1)
+      await keyboard.press('ArrowDown')
+    expect(await active()).toBe(String(id))
+    await keyboard.press('s')
+    await cardIn(id, 'in_review').waitFor({ timeout: 90_000 })
+    await card(id).getByRole('link').focus()
+    await keyboard.press('Enter')
+    await visitor.page.getByRole('heading', { name: 'Describe the chair' }).waitFor()
+    const merge = visitor.page.getByRole('button', { name: 'Merge', exact: true })
+    await merge.waitFor()
+    await merge.focus()
+    await keyboard.press('Enter')
+    await visitor.page.getByRole('alertdialog').waitFor()
+    await visitor.page.getByRole('alertdialog').getByRole('button', { name: 'Merge', exact: true }).focus()
+    await keyboard.press('Enter')
+    await visitor.page.locator('header [data-phase="merged"]').waitFor({ timeout: 90_000 })
+  })
+})
+
+describe('people', () => {
+  it('are invited by a link, and come in as who they are', async () => {
+    await goTo('/members')
+    await visitor.page.getByRole('button', { name: 'Invite' }).click()
+    await visitor.page.getByRole('dialog').getByLabel('Name').fill('Ada')
+    await visitor.page.getByRole('button', { name: 'Make a link' }).click()
+    const link = await visitor.page.locator('[data-invitation]').innerText()
+    expect(await visitor.barriers()).toEqual([])
+    await visitor.page.getByRole('button', { name: 'I have it' }).click()
+    const ada = await Visitor.arrive()
+    try {
+      await ada.page.goto(link)
+      await ada.page.waitForURL('**/app/')
+      await ada.page.locator('[data-column="done"]').waitFor()
+      expect(await ada.page.evaluate(async () => (await (await fetch('/api/v1/me')).json()).name)).toBe('Ada')
+      await ada.page.goto(`${server.origin}/app/members`)
+      await ada.page.getByText('For admins').waitFor()
+      await visitor.page.getByLabel('Role of Ada').selectOption('admin')
+      await visitor.page.getByText('Ada is admin now').first().waitFor()
+      await ada.page.reload()
+      await ada.page.locator('[data-member="Ada"]').waitFor()
+    } finally {
+      await ada.leave()
+    }
+    await visitor.page.getByRole('button', { name: 'Show Ada out' }).click()
+    await sure('Show out')
+    await visitor.page.locator('[data-member="Ada"]').getByText('shown out').waitFor()
+  })
+})
+
+describe('a repository', () => {
+  it('tells whether the place of its pulls knows us', async () => {
+    await goTo('/repos/sample')
+    await visitor.page.getByRole('button', { name: 'Test the connection' }).click()
+    await visitor.page.locator('[data-fitness="good"]').waitFor()
+    expect(await visitor.barriers()).toEqual([])
+  })
+})
+
+describe('a desk', () => {
+  let sandbox: { id: string }
+
+  it('shows what it uses, its files and a terminal on its own page', async () => {
+    sandbox = await server.ask('POST', '/sandboxes?wait=ready', { repo: 'sample' })
+    await goTo(`/sandboxes/${sandbox.id}`)
+    await visitor.page.getByRole('img', { name: 'Memory in use over the last minutes' }).waitFor()
+    expect(await visitor.barriers()).toEqual([])
+    await visitor.page.getByRole('tab', { name: 'Files' }).click()
+    await visitor.page.getByRole('list', { name: 'Content of /home' }).waitFor()
+    expect(await visitor.barriers()).toEqual([])
+    await visitor.page.getByRole('tab', { name: 'Terminal' }).click()
+    await visitor.page.locator('[data-terminal="open"]').waitFor({ timeout: 60_000 })
+    expect(new URL(visitor.page.url()).searchParams.get('tab')).toBe('terminal')
+  })
+
+  it('opens an editor under a name of its own, when it has one', async () => {
+    await goTo(`/sandboxes/${sandbox.id}`)
+    const button = visitor.page.getByRole('button', { name: 'VS Code' })
+    await button.click()
+    await visitor.page.getByRole('dialog').getByText('This desk has no editor').waitFor()
+    expect(await visitor.barriers()).toEqual([])
+    await visitor.page.keyboard.press('Escape')
+    // Not the editor itself, which is large; a program of its name that listens where it is told to.
+    await server.ask('POST', `/sandboxes/${sandbox.id}/execute`, {
+      command: [
+        'mkdir -p ~/.local/bin ~/page && echo "<h1>An editor</h1>" > ~/page/index.html',
+        'printf "#!/bin/sh\\nexec python3 -m http.server 13337 --bind 127.0.0.1 --directory \\"$HOME/page\\"\\n" > ~/.local/bin/code-server',
+        'chmod +x ~/.local/bin/code-server',
+      ].join(' && '),
+    })
+    const opened = visitor.page.context().waitForEvent('page')
+    await button.click()
+    const editor = await opened
+    await editor.getByRole('heading', { name: 'An editor' }).waitFor({ timeout: 60_000 })
+    const address = new URL(editor.url())
+    expect(address.hostname).toBe(`13337-${sandbox.id}.localhost`)
+    expect(address.search).toBe('')
+    await editor.reload()
+    await editor.getByRole('heading', { name: 'An editor' }).waitFor()
+    await editor.close()
+  })
+})
+
 describe('a terminal', () => {
   it('takes what is typed, a new size, and Ctrl+C', async () => {
     const session = await server.ask<{ id: string }>('POST', '/sessions', {
@@ -323,8 +465,12 @@ describe('every page', () => {
     '/agents',
     '/templates',
     '/dashboard',
+    '/sandboxes',
     '/settings',
+    '/members',
+    '/keys',
     '/secrets',
+    '/audit',
     '/tasks/2?tab=diff',
     '/tasks/2?tab=details',
     '/tasks/2?tab=network',

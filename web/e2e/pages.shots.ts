@@ -24,12 +24,22 @@ const PAGES: readonly [string, string, ((visitor: Visitor) => Promise<void>)?][]
   ['agents', '/agents'],
   ['templates', '/templates'],
   ['sandboxes', '/sandboxes'],
-  ['dashboard', '/dashboard'],
+  ['sandbox', '/sandboxes/sbx-155', watch],
+  ['sandbox-files', '/sandboxes/sbx-155?tab=files'],
+  ['dashboard', '/dashboard', watch],
   ['settings', '/settings'],
+  ['members', '/members'],
+  ['keys', '/keys'],
   ['secrets', '/secrets'],
+  ['audit', '/audit'],
   ['new-task', '/', (visitor) => press(visitor, 'n')],
   ['palette', '/', (visitor) => press(visitor, 'Control+k')],
 ]
+
+/** Long enough for a few measurements, so that a line can be seen. */
+async function watch(visitor: Visitor): Promise<void> {
+  await visitor.page.waitForTimeout(7_000)
+}
 
 async function press(visitor: Visitor, key: string): Promise<void> {
   await visitor.page.keyboard.press(key)

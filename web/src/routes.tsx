@@ -14,6 +14,7 @@ import { BoardPage } from './board/BoardPage'
 import { type Filter, readFilter } from './board/filter'
 import { Frame } from './frame/Frame'
 import { AdminsOnly, Broken, NotFound, Waiting } from './frame/Strangers'
+import { DESK_TABS, type DeskTab } from './sandbox/deskTab'
 import { GROUPS, type Group } from './sandbox/phases'
 import { SettingsFrame } from './settings/SettingsFrame'
 import { safeWish } from './sign-in/code'
@@ -21,6 +22,7 @@ import { SignInPage } from './sign-in/SignInPage'
 import { TABS, type Tab } from './task/tabs'
 
 const KeysPage = lazyRouteComponent(() => import('./key/KeysPage'), 'KeysPage')
+const MembersPage = lazyRouteComponent(() => import('./member/MembersPage'), 'MembersPage')
 const AuditPage = lazyRouteComponent(() => import('./audit/AuditPage'), 'AuditPage')
 const SecretsPage = lazyRouteComponent(() => import('./settings/SecretsPage'), 'SecretsPage')
 
@@ -150,6 +152,8 @@ const sandboxes = createRoute({
 const sandbox = createRoute({
   getParentRoute: () => frame,
   path: 'sandboxes/$id',
+  validateSearch: (search): { tab?: DeskTab } =>
+    given({ tab: DESK_TABS.find((tab) => tab === search.tab && tab !== 'overview') }),
   component: lazyRouteComponent(() => import('./sandbox/SandboxPage'), 'SandboxPage'),
 })
 
@@ -160,6 +164,18 @@ const keys = createRoute({
     <AdminsOnly>
       <SettingsFrame>
         <KeysPage />
+      </SettingsFrame>
+    </AdminsOnly>
+  ),
+})
+
+const members = createRoute({
+  getParentRoute: () => frame,
+  path: 'members',
+  component: () => (
+    <AdminsOnly>
+      <SettingsFrame>
+        <MembersPage />
       </SettingsFrame>
     </AdminsOnly>
   ),
@@ -200,6 +216,7 @@ export function makeRouter(cache: QueryClient) {
         sandbox,
         dashboard,
         settings,
+        members,
         keys,
         secrets,
         audit,

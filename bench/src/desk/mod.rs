@@ -10,7 +10,9 @@ pub(crate) mod fork;
 pub(crate) mod many;
 pub(crate) mod pause;
 mod runtimes;
+pub(crate) mod sdk;
 mod serve;
+pub(crate) mod task;
 
 use std::{
     path::PathBuf,

@@ -153,14 +153,20 @@ impl Drop for Container<'_> {
     }
 }
 
-fn lay_bundle(folder: &Path, name: &str, args: &[&str]) -> Outcome<()> {
-    let place = folder.join(name);
+/// A root that stands on the host's `/usr`.
+pub(super) fn lay_root(root: &Path) -> Outcome<()> {
     for part in ["usr", "proc", "dev", "tmp"] {
-        fs::create_dir_all(place.join("rootfs").join(part))?;
+        fs::create_dir_all(root.join(part))?;
     }
     for (link, target) in [("bin", "usr/bin"), ("lib", "usr/lib"), ("lib64", "usr/lib64")] {
-        symlink(target, place.join("rootfs").join(link))?;
+        symlink(target, root.join(link))?;
     }
+    Ok(())
+}
+
+fn lay_bundle(folder: &Path, name: &str, args: &[&str]) -> Outcome<()> {
+    let place = folder.join(name);
+    lay_root(&place.join("rootfs"))?;
     let namespaces = ["pid", "network", "ipc", "uts", "mount"].map(|kind| json!({ "type": kind }));
     let config = json!({
         "ociVersion": "1.0.2",

@@ -51,6 +51,8 @@ fn start(data: &Path, pool: &str) -> Outcome<(Child, SocketAddr)> {
         .env("CARREL_LIMITS_REQUESTS_PER_SECOND", "0")
         .env("CARREL_LOCAL_POOL", pool)
         .env("CARREL_LOCAL_POOL_CAP", pool)
+        .env("CARREL_WORK_AT_ONCE", "64")
+        .env("CARREL_WORK_PER_REPO", "64")
         .env("CARREL_LOG_LEVEL", "warn")
         .args(["serve", "--listen", "127.0.0.1:0", "--data"])
         .arg(data)

@@ -11,6 +11,7 @@ use carrel_model::SandboxId;
 use http_body_util::BodyExt;
 use hyper::{Request, service::Service};
 use hyper_util::service::TowerToHyperService;
+use secrecy::SecretString;
 use tower_http::{catch_panic::CatchPanicLayer, timeout::RequestBodyTimeoutLayer};
 
 use crate::{
@@ -45,6 +46,16 @@ struct BackDoors {
 
 #[async_trait::async_trait]
 impl Behind for BackDoors {
+    async fn reveal(&self, name: &str) -> Option<SecretString> {
+        match self.control.outbound().reveal(name).await {
+            Ok(found) => found,
+            Err(error) => {
+                tracing::warn!("a secret for a request on its way out cannot be had: {error}");
+                None
+            }
+        }
+    }
+
     async fn answer(&self, sandbox: &SandboxId, request: Request<Passed>) -> Response<Passed> {
         let response = match self.control.gateway().grant_of(sandbox).await {
             Ok(Some(grant)) => {

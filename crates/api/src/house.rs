@@ -58,13 +58,15 @@ pub(crate) struct Doors {
     pub(crate) readers: Arc<AtomicU32>,
     /// The lines to providers of models.
     pub(crate) models: Arc<llm::Lines>,
+    /// The browsers that may come to ports.
+    pub(crate) passes: Arc<crate::passes::Passes>,
 }
 
 impl Doors {
     pub(crate) fn new(control: Control, options: Options) -> Doors {
         let limiter = Arc::new(Limiter::new(&options));
-        let (e2b, readers, models) = (Arc::default(), Arc::default(), Arc::default());
-        Doors { control, options: Arc::new(options), limiter, e2b, readers, models }
+        let (e2b, readers, models, passes) = (Arc::default(), Arc::default(), Arc::default(), Arc::default());
+        Doors { control, options: Arc::new(options), limiter, e2b, readers, models, passes }
     }
 }
 

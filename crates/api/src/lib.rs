@@ -15,6 +15,7 @@ mod hooks;
 mod house;
 mod llm;
 mod mcp;
+mod passes;
 mod v1;
 
 pub use attend::attend;

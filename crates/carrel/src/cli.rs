@@ -5,12 +5,15 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::{
+    backup::{self, BackupArgs, RestoreArgs},
     client::{self, Client},
     config,
     data::DataDir,
-    doctor,
+    df, doctor,
     failure::Failure,
-    run, say, serve, tls,
+    run, say, serve,
+    support::{self, SupportArgs},
+    tls,
 };
 
 /// A private desk for every coding agent.
@@ -80,6 +83,9 @@ enum Verb {
     /// Secrets: credentials that the house keeps sealed and never shows to a sandbox
     #[command(subcommand)]
     Secret(client::secret::Verb),
+    /// Webhooks out: addresses that hear what happens
+    #[command(subcommand)]
+    Hook(client::hook::Verb),
     /// Speak the Model Context Protocol on standard input and output
     Mcp(client::mcp::Args),
     /// Follow what happens, one line each, until interrupted
@@ -92,12 +98,25 @@ enum Verb {
         #[arg(long)]
         open: bool,
     },
+    /// Write the whole house into one file, also while it is served: database, repositories, saved work
+    Backup(BackupArgs),
+    /// Make a house from such a file, in an empty data directory
+    Restore(RestoreArgs),
+    /// Say what this house takes on disk, and what makes it smaller
+    Df,
+    /// Write a file for whoever helps: findings and numbers, no secret and nobody's work
+    Support(SupportArgs),
     /// Measure this host, with the peers found on it in the same run
     Bench(carrel_bench::Args),
     /// Print completions for a shell
     Completions {
         /// The shell
         shell: clap_complete::Shell,
+    },
+    /// Write the manual pages into a folder
+    Man {
+        /// The folder, such as ~/.local/share/man/man1
+        folder: PathBuf,
     },
     /// Print the description of the API
     Openapi,
@@ -170,15 +189,27 @@ impl Cli {
             Verb::Key(verb) => verb.run(&client()?, &data()?).await,
             Verb::Tls(verb) => verb.run(&data()?, common.json),
             Verb::Secret(verb) => verb.run(&client()?).await,
+            Verb::Hook(verb) => verb.run(&client()?).await,
             Verb::Mcp(args) => args.run(&client()?).await,
             Verb::Events(args) => args.run(&client()?).await,
             Verb::Audit(args) => args.run(&client()?).await,
+            Verb::Backup(args) => backup::backup(&data()?, args, common.json).await,
+            Verb::Restore(args) => backup::restore(&data()?, args, common.json).await,
+            Verb::Df => df::df(&data()?, common.json),
+            Verb::Support(args) => support::support(&data()?, args, &common).await,
             Verb::SignIn { open } => client::sign_in(&client()?, open).await,
             Verb::Completions { shell } => {
                 let mut script = Vec::new();
                 clap_complete::generate(shell, &mut Cli::command(), "carrel", &mut script);
                 say::line(String::from_utf8_lossy(&script).trim_end());
                 Ok(())
+            }
+            Verb::Man { folder } => {
+                let written = std::fs::create_dir_all(&folder)
+                    .and_then(|()| clap_mangen::generate_to(Cli::command().disable_help_subcommand(true), &folder));
+                written.map_err(|error| {
+                    Failure::new(format!("the manual cannot be written to {}: {error}", folder.display()))
+                })
             }
             Verb::Bench(args) => {
                 Box::pin(carrel_bench::run(args)).await.map_err(|error| Failure::new(error.to_string()))

@@ -40,6 +40,7 @@ pub(crate) struct Config {
     pub(crate) retention: Remember,
     pub(crate) limits: Limits,
     pub(crate) work: Work,
+    pub(crate) hooks: Hooks,
     pub(crate) local: Local,
     pub(crate) oci: Oci,
     pub(crate) e2b: E2b,
@@ -128,7 +129,15 @@ section!(
     Remember {
         journal_days: Whole<1, 36_500> = whole(7),
         transcript_days: Whole<1, 36_500> = whole(30),
+        kept_days: Whole<1, 36_500> = whole(90),
         request_hours: Whole<1, 8_760> = whole(24),
+    }
+);
+section!(
+    /// Webhooks out.
+    Hooks {
+        /// Whether they may lead into private networks and to this host.
+        private: bool = false,
     }
 );
 section!(
@@ -390,6 +399,7 @@ impl Config {
             journal: SignedDuration::from_hours(keep.journal_days.get() as i64 * 24),
             transcripts: SignedDuration::from_hours(keep.transcript_days.get() as i64 * 24),
             requests: SignedDuration::from_hours(keep.request_hours.get() as i64),
+            kept: SignedDuration::from_hours(keep.kept_days.get() as i64 * 24),
         }
     }
 

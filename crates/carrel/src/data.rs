@@ -3,7 +3,13 @@
 use std::{
     fs::{self, File, OpenOptions},
     io::{ErrorKind, Read, Write},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    os::{
+        linux::net::SocketAddrExt,
+        unix::{
+            fs::{DirBuilderExt, OpenOptionsExt},
+            net::{SocketAddr, UnixListener},
+        },
+    },
     path::{Path, PathBuf},
 };
 
@@ -93,6 +99,19 @@ impl DataDir {
             }
             Err(error) => Err(self.trouble("cannot be read", &error)),
         }
+    }
+
+    /// Makes sure that no other server on this machine is the same node: a copy of this directory would take the
+    /// sandboxes of the original for leftovers of its own.
+    pub(crate) fn alone(&self, node: &NodeId) -> Result<UnixListener, Failure> {
+        let bound =
+            SocketAddr::from_abstract_name(format!("carrel-{node}")).and_then(|name| UnixListener::bind_addr(&name));
+        bound.map_err(|error| match error.kind() {
+            ErrorKind::AddrInUse => Failure::new(format!("another server on this machine is {node} already"))
+                .hint("a copy of a data directory is the same node; remove the file `node` from the copy, or use `carrel restore`")
+                .exit(Exit::Conflict),
+            _ => self.trouble("cannot be claimed", &error),
+        })
     }
 
     /// The key that the server left here for its user.

@@ -35,7 +35,13 @@ enum State {
     Bad,
 }
 
-pub(crate) async fn doctor(data: &DataDir, args: &FileArgs, common: &Common) -> Result<(), Failure> {
+/// What was looked at and how it stands, without the details.
+pub(crate) async fn states(data: &DataDir, args: &FileArgs, common: &Common) -> Result<serde_json::Value, Failure> {
+    let findings = examine(data, args, common).await?;
+    Ok(findings.iter().map(|finding| serde_json::json!({"what": finding.what, "state": finding.state})).collect())
+}
+
+async fn examine(data: &DataDir, args: &FileArgs, common: &Common) -> Result<Vec<Finding>, Failure> {
     let mut findings = Vec::new();
     let mut find = |what: &str, state, detail: String, hint: Option<&str>| {
         findings.push(Finding { what: what.into(), state, detail, hint: hint.map(str::to_owned) });
@@ -132,6 +138,11 @@ pub(crate) async fn doctor(data: &DataDir, args: &FileArgs, common: &Common) -> 
     } else {
         find("agents", State::Good, agents.join(", "), None);
     }
+    Ok(findings)
+}
+
+pub(crate) async fn doctor(data: &DataDir, args: &FileArgs, common: &Common) -> Result<(), Failure> {
+    let findings = examine(data, args, common).await?;
     let bad = findings.iter().any(|finding| finding.state == State::Bad);
     if common.json {
         say::json(&findings)?;

@@ -1,10 +1,12 @@
 //! Carrel: a private desk for every coding agent. One binary: the server and its command line.
 #![forbid(unsafe_code)]
 
+mod backup;
 mod cli;
 mod client;
 mod config;
 mod data;
+mod df;
 mod doctor;
 mod e2b;
 mod failure;
@@ -12,6 +14,7 @@ mod models;
 mod run;
 mod say;
 mod serve;
+mod support;
 mod tls;
 mod values;
 

@@ -56,6 +56,7 @@ pub(crate) async fn serve(data: DataDir, args: ServeArgs, errand: Option<Errand>
     data.make()?;
     data.warn_if_open_to_others();
     let _lock = data.lock()?;
+    let _alone = data.alone(&data.node()?)?;
     // From here on an end is an orderly one, also before anybody was greeted.
     let mut ends = Ends::listen()?;
     let metrics = record_numbers()?;
@@ -128,16 +129,21 @@ pub(crate) async fn serve(data: DataDir, args: ServeArgs, errand: Option<Errand>
     }
 }
 
+/// Where the database of a house is.
+pub(crate) fn database_of(data: &DataDir, config: &Config) -> Result<Database, Failure> {
+    Ok(match config.database.url.as_str() {
+        "" => Database::Sqlite(data.path().join("carrel.db")),
+        url => Database::parse(url)?,
+    })
+}
+
 async fn open_house(data: &DataDir, config: &Config, front: &str) -> Result<(Store, Control, Engines), Failure> {
     if !["local", "oci", "e2b", "fake"].contains(&config.sandboxes.provider.as_str()) {
         let sentence = format!("there is no provider `{}`", config.sandboxes.provider);
         let hint = "sandboxes.provider: this build has `local`, `oci`, `e2b` and `fake`";
         return Err(Failure::new(sentence).hint(hint).exit(Exit::Usage));
     }
-    let database = match config.database.url.as_str() {
-        "" => Database::Sqlite(data.path().join("carrel.db")),
-        url => Database::parse(url)?,
-    };
+    let database = database_of(data, config)?;
     let options = Options {
         schema: config.database.schema.clone(),
         connections: config.database.connections.get() as u32,
@@ -155,7 +161,9 @@ async fn open_house(data: &DataDir, config: &Config, front: &str) -> Result<(Sto
         library: data.path().join("library"),
         scratch: data.path().join("scratch"),
         keychain: data.keychain()?,
+        private_hooks: config.hooks.private,
         models: crate::models::understood(config)?,
+        notices: notices(config),
     };
     let name = |name: &str| name.parse::<ProviderName>().expect("a good name");
     let fake: Arc<dyn Provider> = Arc::new(open_fake(data, config)?);
@@ -393,6 +401,13 @@ fn start_log(config: &Config) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// A carrier of notices wants to know whom to write to: the address of the house, where it has one that others can open.
+fn notices(config: &Config) -> carrel_control::Notices {
+    let usual = carrel_control::Notices::default();
+    let public = config.server.public_url.trim_end_matches('/');
+    if public.starts_with("https://") { carrel_control::Notices { contact: public.to_owned(), ..usual } } else { usual }
 }
 
 fn record_numbers() -> Result<PrometheusHandle, Failure> {

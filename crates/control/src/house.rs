@@ -15,12 +15,12 @@ use tokio::sync::{broadcast, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    AgentsDesk, AuditDesk, Error, EventsDesk, ExecsDesk, FilesDesk, GatewayDesk, KeysDesk, LogsDesk, ModelsDesk,
-    PortsDesk, ProvidersDesk, PullsDesk, ReposDesk, SandboxesDesk, SecretsDesk, SessionsDesk, Settings, TasksDesk,
-    TemplatesDesk, WorkDesk,
-    desks::{keys::Doorman, repos, secrets, templates},
-    foretold::Foretold,
+    AgentsDesk, AuditDesk, Error, EventsDesk, ExecsDesk, FilesDesk, GatewayDesk, HooksDesk, KeysDesk, LogsDesk,
+    ModelsDesk, NoticesDesk, OutboundDesk, PortsDesk, ProvidersDesk, PullsDesk, ReposDesk, SandboxesDesk, SecretsDesk,
+    SessionsDesk, Settings, TasksDesk, TemplatesDesk, VolumesDesk, WorkDesk,
+    desks::{keys::Doorman, network, outbound, repos, secrets, templates, volumes},
     forges::Forges,
+    hooks::Postman,
     inside::{activity::Activities, follower, lines::Lines, live::Lives, scribe::Scribe},
     keeper::Keeper,
     library::Library,
@@ -45,9 +45,9 @@ pub(crate) struct House {
     pub(crate) providers: Registry,
     pub(crate) keeper: Keeper,
     pub(crate) task_keeper: TaskKeeper,
+    /// Carries what happens to hooks.
+    pub(crate) postman: Postman,
     pub(crate) shelf: Shelf,
-    /// What rows are about to say.
-    pub(crate) foretold: Foretold,
     pub(crate) doorman: Doorman,
     /// The repositories.
     pub(crate) library: Library,
@@ -101,6 +101,7 @@ impl Control {
         let house = Arc::new(House {
             keeper: Keeper::new(&settings, tasks.clone(), stop.clone()),
             task_keeper: TaskKeeper::default(),
+            postman: Postman::new(settings.private_hooks),
             library: Library::open(&settings.library).await,
             forges: Forges::new(),
             lines: Lines::default(),
@@ -113,7 +114,6 @@ impl Control {
             settings,
             providers,
             shelf: Shelf::default(),
-            foretold: Foretold::default(),
             doorman: Doorman::default(),
             draining: watch::Sender::new(false),
             stop,
@@ -125,7 +125,11 @@ impl Control {
         templates::take_up_former_lives(&house).await?;
         follower::take_up_former_lives(&house).await?;
         secrets::take_up_former_keys(&house).await?;
+        outbound::take_up_former_keys(&house).await?;
+        volumes::take_up_former_lives(&house).await?;
+        network::take_up_former_lives(&house).await?;
         crate::pulls::take_up_former_lanes(&house).await?;
+        house.go_on("bells", crate::bells::walk, &house.tasks, &house.stop);
         house.go_on("tasks", crate::tasks::walk, &house.tasks, &house.stop);
         house.go_on("sessions", crate::tasks::walk_sessions, &house.tasks, &house.stop);
         house.go_on("heartbeat of tasks", crate::tasks::heartbeat, &house.pulses, &house.pulse);
@@ -133,6 +137,7 @@ impl Control {
         house.go_on("sweep", sweep::walk, &house.tasks, &house.stop);
         house.go_on("repos", repos::walk, &house.tasks, &house.stop);
         house.go_on("pulls", crate::pulls::walk, &house.tasks, &house.stop);
+        house.go_on("hooks", crate::hooks::walk, &house.tasks, &house.stop);
         house.go_on("heartbeat", crate::keeper::heartbeat, &house.pulses, &house.pulse);
         Ok(Control { house })
     }
@@ -202,6 +207,16 @@ impl Control {
         SecretsDesk { house: &self.house }
     }
 
+    /// The volumes desk.
+    pub fn volumes(&self) -> VolumesDesk<'_> {
+        VolumesDesk { house: &self.house }
+    }
+
+    /// The desk of secrets for requests on their way out.
+    pub fn outbound(&self) -> OutboundDesk<'_> {
+        OutboundDesk { house: &self.house }
+    }
+
     /// The agents desk.
     pub fn agents(&self) -> AgentsDesk<'_> {
         AgentsDesk { house: &self.house }
@@ -235,6 +250,16 @@ impl Control {
     /// The gateway desk.
     pub fn gateway(&self) -> GatewayDesk<'_> {
         GatewayDesk { house: &self.house }
+    }
+
+    /// The hooks desk.
+    pub fn hooks(&self) -> HooksDesk<'_> {
+        HooksDesk { house: &self.house }
+    }
+
+    /// The notices desk.
+    pub fn notices(&self) -> NoticesDesk<'_> {
+        NoticesDesk { house: &self.house }
     }
 
     /// The models desk.

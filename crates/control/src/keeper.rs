@@ -25,7 +25,7 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::{Error, Settings, foretold::Told, house::House, registry::Post};
+use crate::{Error, Settings, house::House, registry::Post};
 
 /// A step that takes longer than this is told as begun; a quicker one is told in one breath when it is done.
 const A_MOMENT: Duration = Duration::from_millis(20);
@@ -67,8 +67,6 @@ pub(crate) struct Slot {
     unwanted: Arc<Notify>,
     hands: Arc<Hands>,
     room: Option<OwnedSemaphorePermit>,
-    /// What was told of the row and is being written. It goes last: who waits for it finds the row free.
-    told: Mutex<Option<Told>>,
 }
 
 /// How a step ended, as far as the row is concerned.
@@ -111,8 +109,7 @@ impl Keeper {
         let unwanted = Arc::new(Notify::new());
         let hand = Hand { unwanted: Arc::clone(&unwanted), heard: 0, written: 0 };
         self.hands.rows().insert(id.clone(), hand);
-        let (hands, told) = (Arc::clone(&self.hands), Mutex::default());
-        Some(Slot { id: id.clone(), unwanted, hands, room: Some(room), told })
+        Some(Slot { id: id.clone(), unwanted, hands: Arc::clone(&self.hands), room: Some(room) })
     }
 
     /// The same for a row that somebody has just changed, unless it is in hand already.
@@ -148,11 +145,6 @@ impl Hands {
 }
 
 impl Slot {
-    /// Something was told of the row; what was told before is written.
-    fn tell(&self, told: Option<Told>) {
-        *self.told.lock().expect("nobody panics while holding it") = told;
-    }
-
     /// Tends a row until it rests, in its own task.
     pub(crate) fn tend(self, house: &Arc<House>, leased: Leased) {
         let house = Arc::clone(house);
@@ -341,19 +333,13 @@ async fn tend(house: &Arc<House>, mut leased: Leased, slot: &Slot) -> Result<(),
             Outcome::Done(depth) => {
                 report(house, post, Ok(())).await;
                 let sleep = depth.map(|reached| Sleep { asked: leased.sandbox.depth, reached });
-                let (fact, note) = (Fact::Done(step), waking_note(step, depth));
-                // Whoever waits for it hears of it now; the row follows.
-                slot.tell(foretell(house, &leased.sandbox, fact, sleep, note.as_deref()));
-                record(house, &leased, fact, sleep, note).await?
+                record(house, &leased, Fact::Done(step), sleep, waking_note(step, depth)).await?
             }
             Outcome::CalledOff => Some(reread(house, &leased).await?),
             Outcome::Failed(error) => mend(house, post, step, &leased, error).await?,
         };
         match going_on {
-            Some(next) => {
-                slot.tell(None);
-                leased = next;
-            }
+            Some(next) => leased = next,
             None => return Ok(()),
         }
     }
@@ -401,6 +387,10 @@ async fn ask(house: &Arc<House>, post: &Post, step: Step, sandbox: &Sandbox) -> 
             provider.destroy(id).await.map(|()| None)
         }
         Step::Pause => {
+            // Whoever ends it while it sleeps loses nothing by that.
+            if sandbox.phase == Phase::Ready {
+                crate::work::save_before_sleep(house, sandbox).await;
+            }
             // What only stands still keeps its lines; what is stored must be let go of.
             if sandbox.depth >= Depth::Stored {
                 house.lines.cut(id);
@@ -543,18 +533,6 @@ fn apply(
         sandbox.next_attempt_at = None;
     }
     Ok(())
-}
-
-/// Tells those who wait here what the row is about to say. Not of an end: that is told when nothing is left to undo.
-fn foretell(house: &House, known: &Sandbox, fact: Fact, sleep: Option<Sleep>, note: Option<&str>) -> Option<Told> {
-    if house.store.is_shared() || !matches!(fact, Fact::Done(Step::Create | Step::Pause | Step::Resume)) {
-        return None;
-    }
-    let (mut sandbox, now) = (known.clone(), house.store.now());
-    apply(&mut sandbox, fact, sleep, note, now).ok()?;
-    sandbox.revision += 1;
-    sandbox.updated_at = now;
-    Some(house.foretold.tell(Arc::new(SandboxView::from(&sandbox))))
 }
 
 enum Next {

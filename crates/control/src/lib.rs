@@ -3,17 +3,19 @@
 //! The only crate that sees the ground floor together. Absent on purpose: HTTP, SQL and anything a provider does inside.
 #![forbid(unsafe_code)]
 
+mod bells;
 mod credentials;
 mod desks;
 mod error;
-mod foretold;
 mod forges;
+mod hooks;
 mod house;
 mod inside;
 mod keeper;
 mod ledger;
 mod library;
 mod models;
+mod numbers;
 mod paging;
 mod pulls;
 mod registry;
@@ -25,11 +27,15 @@ mod sweep;
 mod tasks;
 mod work;
 
+pub use carrel_bell::Reach as NoticeReach;
 pub use carrel_envd::{Content, Line, wire::Operation};
 pub use carrel_forge::hooks::{Dialect as LetterDialect, HookError as LetterError, MOST_BYTES as LARGEST_LETTER};
 pub use carrel_git::gateway::{Service as GitService, Upload, Version as GitVersion};
 pub use carrel_model::usage::Dialect;
-pub use carrel_sandbox::egress::{Behind, Passed};
+pub use carrel_sandbox::{
+    egress::{Behind, Passed},
+    volume::{EntryKind, Ownership, VolumeContent, VolumeEntry, VolumeError},
+};
 pub use carrel_store::{Chunk, Stream, UsageFilter};
 pub use credentials::ForgeKeys;
 pub use desks::{
@@ -40,9 +46,12 @@ pub use desks::{
     execs::{Attached, ExecsDesk, Running},
     files::{FilesDesk, Found},
     gateway::{GatewayDesk, Visitor},
+    hooks::HooksDesk,
     keys::{KeysDesk, Link, Visit},
     logs::{LogReader, LogsDesk},
     models::{Asked, ModelVisit, ModelsDesk},
+    notices::NoticesDesk,
+    outbound::OutboundDesk,
     ports::{PortLine, PortsDesk},
     providers::ProvidersDesk,
     pulls::{PullQuery, PullsDesk},
@@ -54,6 +63,7 @@ pub use desks::{
     tasks::{TaskQuery, TaskWaited, TasksDesk, Verb},
     templates::{Begun, ContentKind, TemplatesDesk},
     visits::{Destination, TurnedAway, Visit as PortVisit},
+    volumes::VolumesDesk,
     work::WorkDesk,
 };
 pub use error::Error;
@@ -64,5 +74,5 @@ pub use models::{BadPrice, ModelProvider, Models, Prices};
 pub use paging::{Limit, Paging};
 pub use pulls::{Foreseen, ForeseenWith, LetterRefused, Live, MergeRefused, MergeWish, Merged, Moved, Posted};
 pub use secret::{new_node_id, new_uuid, uuid_of};
-pub use settings::{Patience, Retention, Settings, Workload};
+pub use settings::{Notices, Patience, Retention, Settings, Workload};
 pub use work::{Work, furnish::Saved};

@@ -1,6 +1,6 @@
 //! Randomness and hashes: the only place where secrets are made.
 
-use carrel_model::{ExecId, KeyId, NodeId, SandboxId, SessionId, key::KeySecret};
+use carrel_model::{ExecId, HookId, KeyId, NodeId, SandboxId, SessionId, VolumeId, key::KeySecret};
 use sha2::{Digest, Sha256};
 
 pub(crate) fn new_sandbox_id() -> SandboxId {
@@ -13,6 +13,14 @@ pub(crate) fn new_exec_id() -> ExecId {
 
 pub(crate) fn new_session_id() -> SessionId {
     SessionId::from_random(random())
+}
+
+pub(crate) fn new_volume_id() -> VolumeId {
+    VolumeId::from_random(random())
+}
+
+pub(crate) fn new_hook_id() -> HookId {
+    HookId::from_random(random())
 }
 
 pub(crate) fn new_key_id() -> KeyId {

@@ -29,13 +29,32 @@ pub struct Settings {
     pub scratch: PathBuf,
     /// Opens the secrets of the house.
     pub keychain: Keychain,
+    /// Whether hooks may be in private networks and on this host.
+    pub private_hooks: bool,
     /// The models that can be asked, and what they may cost.
     pub models: crate::Models,
+    /// How browsers are told that a card needs somebody.
+    pub notices: Notices,
 }
 
 impl Settings {
     /// How many bytes of an exec's output are usually kept.
     pub const TRANSCRIPT_CAP: u64 = 64 * 1024 * 1024;
+}
+
+/// How browsers are told that a card needs somebody.
+#[derive(Debug, Clone)]
+pub struct Notices {
+    /// Where those who carry notices may be.
+    pub reach: carrel_bell::Reach,
+    /// How they find whoever runs this house: an address by `https:` or `mailto:`.
+    pub contact: String,
+}
+
+impl Default for Notices {
+    fn default() -> Self {
+        Notices { reach: carrel_bell::Reach::Public, contact: "mailto:carrel@example.com".into() }
+    }
 }
 
 /// How work is given out.
@@ -96,6 +115,8 @@ pub struct Retention {
     pub transcripts: SignedDuration,
     /// Requests with an idempotency key.
     pub requests: SignedDuration,
+    /// What tasks that were closed had done, after they ended.
+    pub kept: SignedDuration,
 }
 
 impl Default for Patience {
@@ -118,6 +139,7 @@ impl Default for Retention {
             journal: SignedDuration::from_hours(7 * 24),
             transcripts: SignedDuration::from_hours(30 * 24),
             requests: SignedDuration::from_hours(24),
+            kept: SignedDuration::from_hours(90 * 24),
         }
     }
 }

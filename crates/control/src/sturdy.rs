@@ -10,12 +10,14 @@ use std::{
 
 use async_trait::async_trait;
 use carrel_model::{
-    ProviderName, SandboxId, TemplateName, Timestamp,
-    sandbox::{Depth, Spec, Usage},
+    ProviderName, SandboxId, TemplateName, Timestamp, VolumeId,
+    sandbox::{Depth, Network, Spec, Usage},
 };
 use carrel_sandbox::{
-    Endpoint, Fitness, Forking, Furnishing, Furniture, Pausing, Provider, ProviderError, Reach, Sighting, Templating,
+    Endpoint, Fitness, Forking, Furnishing, Furniture, Pausing, Provider, ProviderError, Reach, Sighting, Stowing,
+    Templating,
     template::{Progress, Source, Template},
+    volume::VolumeContent,
 };
 use futures::FutureExt;
 
@@ -59,6 +61,11 @@ impl Sturdy {
         self.provider.furnishing().ok_or_else(|| ProviderError::Unfit { why: why() })
     }
 
+    fn inner_stowing(&self) -> Result<&dyn Stowing, ProviderError> {
+        let why = || format!("the provider `{}` keeps no volumes", self.name);
+        self.provider.stowing().ok_or_else(|| ProviderError::Unfit { why: why() })
+    }
+
     fn inner_templating(&self) -> Result<&dyn Templating, ProviderError> {
         let why = || format!("the provider `{}` cannot make templates", self.name);
         self.provider.templating().ok_or_else(|| ProviderError::Unfit { why: why() })
@@ -94,6 +101,9 @@ impl Provider for Sturdy {
     async fn lacks(&self, id: &SandboxId) -> Option<Vec<String>> {
         self.endure(async { Ok(self.provider.lacks(id).await) }).await.ok().flatten()
     }
+    async fn set_network(&self, id: &SandboxId, network: &Network) -> Result<(), ProviderError> {
+        self.endure(self.provider.set_network(id, network)).await
+    }
     async fn prolong(&self, wanted: &[(SandboxId, Timestamp)]) -> Result<(), ProviderError> {
         self.endure(self.provider.prolong(wanted)).await
     }
@@ -117,6 +127,9 @@ impl Provider for Sturdy {
     }
     fn furnishing(&self) -> Option<&dyn Furnishing> {
         self.provider.furnishing().map(|_| self as &dyn Furnishing)
+    }
+    fn stowing(&self) -> Option<&dyn Stowing> {
+        self.provider.stowing().map(|_| self as &dyn Stowing)
     }
     fn templating(&self) -> Option<&dyn Templating> {
         self.provider.templating().map(|_| self as &dyn Templating)
@@ -164,6 +177,19 @@ impl Furnishing for Sturdy {
     }
     async fn let_go(&self, folder: &Path) -> Result<(), ProviderError> {
         self.endure(async { self.inner_furnishing()?.let_go(folder).await }).await
+    }
+}
+
+#[async_trait]
+impl Stowing for Sturdy {
+    async fn make_volume(&self, id: &VolumeId) -> Result<(), ProviderError> {
+        self.endure(async { self.inner_stowing()?.make_volume(id).await }).await
+    }
+    async fn remove_volume(&self, id: &VolumeId) -> Result<(), ProviderError> {
+        self.endure_for(MAKING, async { self.inner_stowing()?.remove_volume(id).await }).await
+    }
+    fn content(&self, id: &VolumeId) -> Result<VolumeContent, ProviderError> {
+        self.inner_stowing()?.content(id)
     }
 }
 

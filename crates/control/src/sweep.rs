@@ -38,6 +38,7 @@ pub(crate) async fn walk(house: Arc<House>) {
         }
         house.doorman.flush(&house.store).await;
         count(&house).await;
+        crate::numbers::take(&house).await;
     }
 }
 

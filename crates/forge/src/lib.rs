@@ -1,8 +1,8 @@
 //! Pull requests outside: the `Forge` trait, its implementations, and the contract that all of them keep.
 //!
 //! A forge here is one repository's place for pull requests. Four kinds stand in `forges`: `embedded` for repositories
-//! hosted by this house, `github`, `gitea` (and Forgejo), and `fake`. `hooks` reads what forges send by themselves, and
-//! `poll` finds the same news where nothing is sent.
+//! hosted by this house, `github`, `gitea` (and Forgejo), and `fake`. `hooks` reads what forges send by themselves,
+//! `courier` carries what the house sends, and `poll` finds the same news where nothing is sent.
 //!
 //! Absent on purpose: SQL (rows of the embedded forge are kept by a `Ledger`), git (asked through `Repository`), a
 //! server for HTTP, retries and decisions. A forge is asked, does one thing, and returns.
@@ -10,6 +10,7 @@
 
 mod check;
 pub mod contract;
+pub mod courier;
 mod diff;
 mod error;
 mod forge;

@@ -78,10 +78,11 @@ impl Mirror {
         let old = self.path();
         let draft = self.draft_generation().await?;
         self.fetch_into(&draft, upstream).await?;
-        let ours = refs::list(self.git(), &old, &["refs/heads", "refs/carrel/wip"]).await.unwrap_or_default();
+        let below = ["refs/heads", "refs/carrel/wip", "refs/carrel/kept", "refs/carrel/published"];
+        let ours = refs::list(self.git(), &old, &below).await.unwrap_or_default();
         let mut lost = Vec::new();
         for (name, id) in ours {
-            let is_ours = name.is_below("refs/carrel/wip")
+            let is_ours = name.is_below("refs/carrel")
                 || name.branch().is_some_and(|branch| upstream.format.task(&branch).is_some());
             if is_ours && self.save(&old, &draft, &name, &id).await.is_err() {
                 lost.push(name);

@@ -8,6 +8,8 @@ use crate::{GitError, Identity, Mirror, commit::Draft, refs::Move};
 
 /// How long a large difference may take.
 const PATIENCE: Duration = Duration::from_secs(300);
+/// How far back a branch is searched for what it took in.
+const FAR_BACK: u64 = 100_000;
 
 impl Mirror {
     /// Where a commit left a branch; nothing when they have nothing in common.
@@ -16,6 +18,37 @@ impl Mirror {
         let call = self.git().at(&self.path(), "merge-base").arg(&tip).arg(commit);
         let answer = call.answer().await?;
         Ok(String::from_utf8_lossy(&answer.output).trim().parse().ok())
+    }
+
+    /// Where work of so many commits left a branch, also when the branch has taken it in since.
+    pub async fn left_at(&self, branch: &Branch, work: &CommitId, commits: u64) -> Result<Option<CommitId>, GitError> {
+        let common = self.merge_base(branch, work).await?;
+        if common.as_ref() != Some(work) {
+            return Ok(common);
+        }
+        // The commit that brought it in is the oldest of the branch's own line that has it.
+        let call = self.git().at(&self.path(), "rev-list").arg("--first-parent").arg(("--max-count=", FAR_BACK));
+        let line = call.arg(&branch.full()).arg("--not").arg(work).text().await?;
+        let line: Vec<CommitId> = line.lines().filter_map(|id| id.trim().parse().ok()).collect();
+        let (mut has, mut lacks) = (0, line.len());
+        while has < lacks {
+            let middle = (has + lacks) / 2;
+            match self.is_ancestor(work, &line[middle]).await? {
+                true => has = middle + 1,
+                false => lacks = middle,
+            }
+        }
+        if let Some(brought) = has.checked_sub(1).map(|index| &line[index]) {
+            let call = self.git().at(&self.path(), "merge-base").arg((brought, "^1")).arg(work);
+            let before = String::from_utf8_lossy(&call.answer().await?.output).trim().parse().ok();
+            if before.as_ref() != Some(work) {
+                return Ok(before);
+            }
+        }
+        // Its own commits are the branch's line: they are counted back.
+        let call = self.git().at(&self.path(), "rev-list").arg("--first-parent").arg("--max-count=1");
+        let told = call.arg(("--skip=", commits)).arg(work).text().await?;
+        Ok(told.trim().parse().ok().filter(|base| base != work))
     }
 
     /// What is different between two commits, as a patch that git can apply.
@@ -32,6 +65,15 @@ impl Mirror {
         let text = call.patience(PATIENCE).run().await?;
         let names = text.split(|byte| *byte == 0).filter(|name| !name.is_empty());
         Ok(names.map(|name| String::from_utf8_lossy(name).into_owned()).collect())
+    }
+
+    /// Which of these commits are not here, by one look.
+    pub async fn missing(&self, commits: &[CommitId]) -> Result<Vec<CommitId>, GitError> {
+        let asked: String = commits.iter().map(|commit| format!("{commit}^{{commit}}\n")).collect();
+        let call = self.git().at(&self.path(), "cat-file").arg("--batch-check=%(objectname)").input(asked);
+        let told = call.patience(PATIENCE).text().await?;
+        let is_missing = |(commit, line): (&CommitId, &str)| line.ends_with(" missing").then(|| commit.clone());
+        Ok(commits.iter().zip(told.lines()).filter_map(is_missing).collect())
     }
 
     /// How many commits a branch has that its base has not, and the other way round.
@@ -68,6 +110,27 @@ impl Mirror {
         let call = self.git().at(&self.path(), "log").args(["--reverse", "--format=%s", "--no-color"]);
         let told = call.arg(("--max-count=", u64::from(most))).arg((&base, &head)).patience(PATIENCE).text().await?;
         Ok(told.lines().map(str::to_owned).collect())
+    }
+
+    /// The commits that a branch has and its base has not, each with its whole message, oldest first. Merges are left out.
+    pub async fn messages(
+        &self,
+        base: &Branch,
+        branch: &Branch,
+        most: u32,
+    ) -> Result<Vec<(CommitId, String)>, GitError> {
+        let (Some(base), Some(head)) = (self.find(&base.full()).await?, self.find(&branch.full()).await?) else {
+            return Ok(Vec::new());
+        };
+        let call = self.git().at(&self.path(), "log").args(["--reverse", "--no-merges", "-z", "--format=%H%n%B"]);
+        let call = call.arg("--no-color").arg(("--max-count=", u64::from(most))).arg((&base, &head));
+        let told = call.patience(PATIENCE).run().await?;
+        let read = |entry: &[u8]| {
+            let text = String::from_utf8_lossy(entry).into_owned();
+            let (commit, message) = text.split_once('\n')?;
+            Some((commit.parse().ok()?, message.to_owned()))
+        };
+        Ok(told.split(|byte| *byte == 0).filter_map(read).collect())
     }
 
     /// Whether a commit is in a branch.

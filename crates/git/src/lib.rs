@@ -3,7 +3,9 @@
 //! Absent on purpose: HTTP, SQL, sandboxes, and decisions about who may do what beyond `carrel_model::push`.
 #![forbid(unsafe_code)]
 
+mod bundle;
 mod care;
+pub mod carry;
 mod commit;
 mod error;
 pub mod gateway;
@@ -24,6 +26,7 @@ mod seed;
 mod sync;
 pub mod wip;
 
+pub use bundle::{Bundled, mirrors_in};
 pub use commit::{Draft, Identity, Signer};
 pub use error::GitError;
 pub use layer::{BORROWED, Layer, Layers, Owner, WORKSPACE};

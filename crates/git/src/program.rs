@@ -318,8 +318,34 @@ impl Call {
         self.git.0.folder.join("known_hosts").to_string_lossy().into_owned()
     }
 
-    /// Runs it to its end, whatever the end is.
-    pub(crate) async fn answer(mut self) -> Result<Answer, GitError> {
+    /// Runs it to its end, whatever the end is. One that lost its packs, because they were put together under its hands,
+    /// is asked once more: it finds the new ones.
+    pub(crate) async fn answer(self) -> Result<Answer, GitError> {
+        let again = self.again();
+        let answer = self.answer_once().await?;
+        let lost = ["index unavailable", "could not load pack", "cannot be accessed"];
+        if !answer.status.success() && lost.iter().any(|words| answer.said.contains(words)) {
+            return again.answer_once().await;
+        }
+        Ok(answer)
+    }
+
+    /// The same call; nobody watches it.
+    fn again(&self) -> Call {
+        Call {
+            git: self.git.clone(),
+            command: self.command,
+            config: self.config.clone(),
+            args: self.args.clone(),
+            env: self.env.clone(),
+            folder: self.folder.clone(),
+            input: self.input.clone(),
+            patience: self.patience,
+            progress: None,
+        }
+    }
+
+    async fn answer_once(mut self) -> Result<Answer, GitError> {
         let (command, patience) = (self.command, self.patience);
         let input = std::mem::take(&mut self.input);
         let watcher = self.progress.take();

@@ -32,14 +32,39 @@ pub(crate) async fn list(git: &Git, repository: &Path, below: &[&'static str]) -
     Ok(text.lines().filter_map(pair).collect())
 }
 
-/// What a ref names, if it is there.
+/// What a ref names, if it is there. It is asked so often that it is read as git itself reads it; what is not plain is
+/// left to git.
 pub(crate) async fn find(git: &Git, repository: &Path, name: &RefName) -> Result<Option<CommitId>, GitError> {
+    if let Some(found) = read_plain(repository, name) {
+        return Ok(found);
+    }
     let call = git.at(repository, "rev-parse").arg("--verify").arg("--quiet").arg("--end-of-options").arg(name);
     let answer = call.answer().await?;
     if !answer.status.success() {
         return Ok(None);
     }
     Ok(String::from_utf8_lossy(&answer.output).lines().last().and_then(|line| line.trim().parse().ok()))
+}
+
+/// Reads a ref from its own file, else from the file of many. Whoever puts refs together writes the second before the first
+/// goes, so that it is always in one of them. Nothing when this is not for us to read.
+fn read_plain(repository: &Path, name: &RefName) -> Option<Option<CommitId>> {
+    use std::io::ErrorKind::{IsADirectory, NotADirectory, NotFound};
+    match std::fs::read_to_string(repository.join(name.as_str())) {
+        Ok(text) => return text.trim_end().parse().ok().map(Some),
+        Err(error) if matches!(error.kind(), NotFound | IsADirectory | NotADirectory) => {}
+        Err(_) => return None,
+    }
+    let packed = match std::fs::read_to_string(repository.join("packed-refs")) {
+        Ok(text) => text,
+        Err(error) if error.kind() == NotFound && repository.join("refs").is_dir() => return Some(None),
+        Err(_) => return None,
+    };
+    let names_it = |line: &&str| line.strip_suffix(name.as_str()).is_some_and(|rest| rest.ends_with(' '));
+    match packed.lines().find(names_it) {
+        Some(line) => line.split(' ').next()?.parse().ok().map(Some),
+        None => Some(None),
+    }
 }
 
 /// Moves refs, all or none. The files of the refs are safe on disk when this returns; their folder is the caller's.
@@ -78,4 +103,33 @@ pub(crate) async fn transact(git: &Git, repository: &Path, moves: &[Move]) -> Re
         return Err(GitError::Moved { name: name.unwrap_or("a ref").to_owned() });
     }
     Err(GitError::understand("update-ref", &said))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ref_is_read_from_its_own_file_then_from_the_file_of_many_and_what_is_odd_is_left_to_git() {
+        let place = tempfile::tempdir().unwrap();
+        let (one, two) = ("a".repeat(40), "b".repeat(40));
+        let read = |name: &str| read_plain(place.path(), &name.parse().unwrap());
+        let is = |id: &str| Some(Some(id.parse().unwrap()));
+        assert_eq!(read("refs/heads/main"), None, "this is no repository");
+        std::fs::create_dir_all(place.path().join("refs/heads/folder/below")).unwrap();
+        assert_eq!(read("refs/heads/main"), Some(None));
+        let packed = format!(
+            "# pack-refs with: peeled\n{one} refs/heads/main\n{two} refs/heads/not-main\n{one} refs/tags/v1\n^{two}\n"
+        );
+        std::fs::write(place.path().join("packed-refs"), packed).unwrap();
+        assert_eq!(read("refs/heads/main"), is(&one));
+        assert_eq!(read("refs/heads/not-main"), is(&two));
+        assert_eq!(read("refs/heads/in"), Some(None), "the end of a name is no name");
+        assert_eq!(read("refs/heads/folder"), Some(None));
+        std::fs::write(place.path().join("refs/heads/main"), format!("{two}\n")).unwrap();
+        assert_eq!(read("refs/heads/main"), is(&two), "its own file is newer");
+        assert_eq!(read("refs/heads/main/below"), Some(None));
+        std::fs::write(place.path().join("refs/heads/odd"), "ref: refs/heads/main\n").unwrap();
+        assert_eq!(read("refs/heads/odd"), None);
+    }
 }

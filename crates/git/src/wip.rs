@@ -5,7 +5,7 @@
 
 use std::{fs, path::Path, time::Duration};
 
-use carrel_model::{CommitId, RefName, TaskId};
+use carrel_model::{CommitId, Holder, RefName, TaskId, Timestamp};
 
 use crate::{Git, GitError, Identity, Mirror, commit::Draft, program::Call, refs::Move};
 
@@ -81,12 +81,39 @@ impl Mirror {
         self.find(&RefName::wip(task)).await
     }
 
+    /// What somebody saved last.
+    pub async fn saved(&self, holder: &Holder) -> Result<Option<CommitId>, GitError> {
+        self.find(&holder.saves()).await
+    }
+
+    /// Forgets what somebody saved, when nobody will go on from it. Its objects stay.
+    pub async fn forget_saved(&self, holder: &Holder) -> Result<(), GitError> {
+        let name = holder.saves();
+        match self.find(&name).await? {
+            None => Ok(()),
+            Some(commit) => self.move_refs(&[Move { name, from: Some(commit), to: None }]).await,
+        }
+    }
+
     /// Forgets what a task saved, when nobody will go on from it. Its objects stay.
     pub async fn forget_wip(&self, task: TaskId) -> Result<(), GitError> {
         match self.wip(task).await? {
             None => Ok(()),
             Some(commit) => self.move_refs(&[Move { name: RefName::wip(task), from: Some(commit), to: None }]).await,
         }
+    }
+
+    /// What is kept of tasks that were closed, each with when it was made.
+    pub async fn kept(&self) -> Result<Vec<(RefName, CommitId, Timestamp)>, GitError> {
+        let call = self.git().at(&self.path(), "for-each-ref");
+        let call = call.arg("--format=%(objectname) %(committerdate:unix) %(refname)").arg("refs/carrel/kept");
+        let told = call.text().await?;
+        let read = |line: &str| {
+            let mut words = line.splitn(3, ' ');
+            let (id, at) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+            Some((words.next()?.parse().ok()?, id, Timestamp::from_second(at).ok()?))
+        };
+        Ok(told.lines().filter_map(read).collect())
     }
 
     /// The first parent of a commit.

@@ -83,6 +83,9 @@ const MASKED_FOLDERS: [&str; 3] = ["proc/acpi", "proc/scsi", "proc/asound"];
 /// What of `/proc` would change the host.
 const READ_ONLY: [&str; 5] = ["proc/bus", "proc/fs", "proc/irq", "proc/sys", "proc/sysrq-trigger"];
 
+/// How much sooner than others its processes end when the host has no memory left. What envd starts goes before itself.
+const FIRST_TO_GO: &str = "500";
+
 /// What is set in the namespaces of a jail. Nobody inside makes namespaces of users, and with them none of the others;
 /// low ports are for everybody.
 pub(crate) const SETTINGS: [(&str, &str); 2] =
@@ -103,13 +106,17 @@ fn settle(jail: &Jail, cgroups: Vec<File>, wire: &OwnedFd) -> Result<std::conver
     become_root_inside().map_err(Mishap::at("become root inside"))?;
     // A plain user on the host cannot go into our network to call us: the socket lies among its files.
     let listener = match &jail.socket_path {
-        Some(path) => Some(UnixListener::bind(path).map_err(Mishap::at("listen for the host"))?),
+        Some(path) => Some(listen_at(path).map_err(Mishap::at("listen for the host"))?),
         None => None,
     };
     furnish(jail, mounts)?;
     let mut unfit = Vec::new();
     if let Err(error) = rustix::system::sethostname(jail.hostname.as_bytes()) {
         unfit.push(format!("the host name was not set: {error}"));
+    }
+    // When the host itself has no memory left, sandboxes end before anything else does.
+    if let Err(error) = std::fs::write("/proc/self/oom_score_adj", FIRST_TO_GO) {
+        unfit.push(format!("it is not marked as the first to end when the host has no memory left: {error}"));
     }
     sys::raise_loopback().map_err(Mishap::at("raise the loopback"))?;
     let listener = match listener {
@@ -154,6 +161,17 @@ fn settle(jail: &Jail, cgroups: Vec<File>, wire: &OwnedFd) -> Result<std::conver
     Err(mishap)
 }
 
+/// Listens at a path of the host. The kernel shows everybody inside by which name that was done, so it is a short one.
+fn listen_at(path: &Path) -> io::Result<UnixListener> {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    rustix::process::chdir(folder)?;
+    let listener = UnixListener::bind(name);
+    rustix::process::chdir("/")?;
+    listener
+}
+
 /// Waits for the launcher's next word, and takes what comes with it.
 fn hear_launcher(wire: &OwnedFd) -> Result<Vec<OwnedFd>, Mishap> {
     let heard = wire::receive(wire).map_err(Mishap::at("hear the launcher"))?;
@@ -194,10 +212,15 @@ fn furnish(jail: &Jail, mounts: Vec<OwnedFd>) -> Result<(), Mishap> {
         let place = place.strip_prefix("/").unwrap_or(place);
         attach(&mount, place).map_err(Mishap::at("show a folder of the host elsewhere"))?;
     }
+    for (_, place) in &jail.volumes {
+        let mount = next("mount a volume")?;
+        let place = place.strip_prefix("/").unwrap_or(place);
+        attach(&mount, place).map_err(Mishap::at("mount a volume"))?;
+    }
     let dev = next("mount /dev")?;
     attach(&dev, "dev").map_err(Mishap::at("mount /dev"))?;
     if alone {
-        plain::show_devices().map_err(Mishap::at("show the devices"))?;
+        plain::show_devices(&dev).map_err(Mishap::at("show the devices"))?;
     }
     let quiet = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
     let pts = fresh("devpts", &[("newinstance", ""), ("ptmxmode", "0666"), ("mode", "0620")], quiet);
@@ -311,6 +334,10 @@ fn confine(jail: &Jail) -> io::Result<()> {
     sys::limit(libc::RLIMIT_MEMLOCK, 8 << 20);
     if let Some(largest) = jail.largest_file {
         sys::limit(libc::RLIMIT_FSIZE, largest);
+    }
+    if let Mapping::Alone(..) = jail.mapping {
+        // Where there may be no cgroup the kernel counts the one user that there is, for each namespace of users apart.
+        sys::limit(libc::RLIMIT_NPROC, jail.bounds.pids);
     }
     sys::reset_signals();
     sys::bound_capabilities(CAPABILITIES | BADGE)?;

@@ -26,6 +26,9 @@ pub struct Jail {
     /// Other folders of the host, each with where it is shown inside, read-only.
     #[serde(default)]
     pub shown: Vec<(PathBuf, PathBuf)>,
+    /// Folders of the host that are written to, each with where it is inside. Their owners on disk are the users inside.
+    #[serde(default)]
+    pub volumes: Vec<(PathBuf, PathBuf)>,
     /// A folder that is shown inside, read-only, at `/run/carrel`. It holds the first program.
     pub guest: PathBuf,
     /// Which users of the host the users inside are.
@@ -44,6 +47,13 @@ pub struct Jail {
     pub gateway: Option<u16>,
     /// No file inside grows larger.
     pub largest_file: Option<u64>,
+}
+
+impl Jail {
+    /// Where the first process of a plain user's jail is noted before it begins: beside its socket.
+    pub fn first_note(&self) -> Option<PathBuf> {
+        self.socket_path.as_deref().map(Living::note_beside)
+    }
 }
 
 /// Which users of the host the users inside are.

@@ -281,6 +281,11 @@ fn equip(jail: &Jail, devices: &Path, pid: i32, wire: &OwnedFd) -> Result<Made, 
             (mounts, parts)
         }
     };
+    if let Some(note) = jail.first_note() {
+        // Before it begins: where there is no cgroup, nothing else says who it is if the server dies now.
+        let told = Living::of(pid).and_then(|first| fs::write(note, serde_json::to_vec(&first)?));
+        told.map_err(Mishap::at("note who it is"))?;
+    }
     let fds: Vec<_> = mounts.iter().map(AsFd::as_fd).collect();
     wire::send(wire, &Begin, &fds).map_err(Mishap::at("hand the mounts over"))?;
     drop(mounts);

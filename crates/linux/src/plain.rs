@@ -17,7 +17,7 @@ use rustix::{
 use crate::{
     jail::{Jail, Mishap},
     rootfs::fresh,
-    sys::{self, NODEV, NOSUID, RDONLY},
+    sys::{self, NODEV, NOEXEC, NOSUID, RDONLY},
 };
 
 /// The devices of the host that are shown inside.
@@ -30,6 +30,14 @@ pub(crate) fn assemble(jail: &Jail) -> Result<Vec<OwnedFd>, Mishap> {
         std::iter::once(&jail.guest).chain(&jail.host_folders).chain(jail.shown.iter().map(|(folder, _)| folder))
     {
         mounts.push(shown(path).map_err(Mishap::at("show a folder of the host"))?);
+    }
+    for (folder, _) in &jail.volumes {
+        let volume = |path: &Path| -> io::Result<OwnedFd> {
+            let mount = clone_all(path)?;
+            sys::mount_setattr_all(&mount, NOSUID | NODEV)?;
+            Ok(mount)
+        };
+        mounts.push(volume(folder).map_err(Mishap::at("mount a volume"))?);
     }
     mounts.push(devices().map_err(Mishap::at("make /dev"))?);
     Ok(mounts)
@@ -72,13 +80,15 @@ fn devices() -> io::Result<OwnedFd> {
     Ok(dev)
 }
 
-/// Puts the host's devices over the empty files, once the folder is attached in the new root.
-pub(crate) fn show_devices() -> io::Result<()> {
+/// Puts the host's devices over the empty files, once the folder is attached in the new root, and closes the folder.
+pub(crate) fn show_devices(folder: &OwnedFd) -> io::Result<()> {
     for name in DEVICES {
         let host = clone_all(&Path::new("/dev").join(name))?;
+        // A device is written all the same; who may use it is the host's to say.
+        sys::mount_setattr(&host, RDONLY | NOSUID | NOEXEC, None)?;
         move_mount(&host, "", CWD, Path::new("dev").join(name), MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?;
     }
-    Ok(())
+    sys::mount_setattr(folder, RDONLY | NOSUID | NOEXEC, None)
 }
 
 fn clone_all(path: &Path) -> io::Result<OwnedFd> {

@@ -1,8 +1,16 @@
 //! Processes that are not our children, named so that a number used twice is not mistaken.
 
-use std::{fs, io, os::fd::OwnedFd};
+use std::{
+    fs, io,
+    os::fd::OwnedFd,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
 
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal},
+};
 use serde::{Deserialize, Serialize};
 
 /// A process, by its number and the moment it began (in the kernel's ticks since boot).
@@ -18,6 +26,16 @@ impl Living {
     /// The process that has this number now.
     pub fn of(pid: i32) -> io::Result<Living> {
         Ok(Living { pid, began: began(pid)? })
+    }
+
+    /// Where the first process of a jail is noted whose socket lies here.
+    pub(crate) fn note_beside(socket: &Path) -> PathBuf {
+        socket.with_file_name("first.json")
+    }
+
+    /// The process that was noted beside a socket, if one was.
+    pub fn noted_beside(socket: &Path) -> Option<Living> {
+        serde_json::from_slice(&fs::read(Living::note_beside(socket)).ok()?).ok()
     }
 
     /// Whether it lives. One that ended and waits to be collected does not.
@@ -45,6 +63,26 @@ impl Living {
                 Err(error) => Err(error.into()),
             },
             Err(_) => Ok(()),
+        }
+    }
+
+    /// Kills it and waits until it has ended; content to find it gone. The first process of a jail ends last.
+    pub fn end(&self, patience: Duration) -> io::Result<()> {
+        let Ok(fd) = self.open() else { return Ok(()) };
+        match pidfd_send_signal(&fd, Signal::KILL) {
+            Ok(()) | Err(rustix::io::Errno::SRCH) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let end = Instant::now() + patience;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            let left = Timespec::try_from(left).unwrap_or(Timespec { tv_sec: 1, tv_nsec: 0 });
+            match poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&left)) {
+                Ok(0) => return Err(io::ErrorKind::TimedOut.into()),
+                Ok(_) => return Ok(()),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
         }
     }
 }
@@ -82,6 +120,17 @@ fn stat_of(pid: i32) -> io::Result<(char, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_is_ended_has_ended() {
+        let mut child = std::process::Command::new("sleep").arg("1000").spawn().expect("there is a sleep");
+        let living = Living::of(child.id() as i32).expect("it lives");
+        assert!(living.is_alive());
+        living.end(Duration::from_secs(600)).expect("it can be ended");
+        assert!(!living.is_alive(), "it is not on its way, it has ended");
+        child.wait().expect("it is collected");
+        living.end(Duration::from_secs(600)).expect("who is gone is content");
+    }
 
     #[test]
     fn a_process_is_told_from_its_successor() {

@@ -115,6 +115,7 @@ impl Stage {
         let root = attach(mounts.next(), "root").map_err(Mishap::at("attach the root"))?;
         let folders = [Path::new("/run/carrel")].into_iter().chain(jail.host_folders.iter().map(PathBuf::as_path));
         let folders = folders.chain(jail.shown.iter().map(|(_, place)| place.as_path()));
+        let folders = folders.chain(jail.volumes.iter().map(|(_, place)| place.as_path()));
         let folders = folders.chain([Path::new("/dev")]);
         let mut mounts = mounts.chain([devices]);
         let mut shown = Vec::new();

@@ -24,7 +24,7 @@ use crate::{
 
 /// The mounts of a jail.
 pub(crate) struct Assembled {
-    /// In the order in which they are handed over: the root, the guest folder, the host folders, then the others.
+    /// In the order in which they are handed over: the root, the guest folder, the host folders, the others, then volumes.
     pub(crate) mounts: Vec<OwnedFd>,
     /// What the root was made of. Letting go of it makes the kernel wait for all processors, so whoever is in a hurry
     /// does that later.
@@ -52,6 +52,14 @@ pub(crate) fn assemble(jail: &Jail, users: &OwnedFd) -> Result<Assembled, Mishap
     }
     for (folder, _) in &jail.shown {
         mounts.push(shown(folder).map_err(Mishap::at("show a folder of the host elsewhere"))?);
+    }
+    for (folder, _) in &jail.volumes {
+        let volume = |path: &Path| -> io::Result<OwnedFd> {
+            let mount = clone_tree(path)?;
+            sys::mount_setattr(&mount, NOSUID | NODEV, Some(users))?;
+            Ok(mount)
+        };
+        mounts.push(volume(folder).map_err(Mishap::at("mount a volume"))?);
     }
     Ok(Assembled { mounts, parts })
 }

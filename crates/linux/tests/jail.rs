@@ -55,6 +55,7 @@ impl Yard {
             upper: place.join("upper"),
             work: place.join("work"),
             shown: Vec::new(),
+            volumes: Vec::new(),
             host_folders: vec!["/usr".into()],
             guest: self.folder.path().join("guest"),
             mapping: Mapping::Range(0x7000_0000),

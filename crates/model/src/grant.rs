@@ -63,6 +63,8 @@ pub enum Action {
     SandboxResume,
     /// Change how long one lives.
     SandboxTimeout,
+    /// Change whom one may talk to.
+    SandboxNetwork,
     /// End one.
     SandboxDestroy,
     /// Run a command in one.
@@ -81,6 +83,12 @@ pub enum Action {
     SandboxSnapshot,
     /// Make copies of one.
     SandboxFork,
+    /// Look at volumes, read and write them, and mount them.
+    VolumeUse,
+    /// Make a volume.
+    VolumeMake,
+    /// Remove a volume and all that is in it.
+    VolumeRemove,
     /// Look at templates.
     TemplateRead,
     /// Make a template.
@@ -121,6 +129,8 @@ pub enum Action {
     TaskMessage,
     /// Change, start, stop, retry, rebase or fork one.
     TaskDrive,
+    /// Report on one: claim areas, ask a person, see what is missing.
+    TaskReport,
     /// Merge one.
     TaskMerge,
     /// Close one.
@@ -137,6 +147,8 @@ pub enum Action {
     KeyCreate,
     /// Look at keys.
     KeyRead,
+    /// Give a key another name or role, or its holder a way in.
+    KeyChange,
     /// Give a key a new secret.
     KeyRotate,
     /// End a key.
@@ -147,6 +159,10 @@ pub enum Action {
     SecretSet,
     /// Remove a secret.
     SecretRemove,
+    /// Look at hooks.
+    HookRead,
+    /// Add, try, replay or remove a hook.
+    HookWrite,
     /// Read the audit.
     AuditRead,
     /// Ask a model, with a key of the house.
@@ -216,26 +232,29 @@ impl Grant {
         let covered = match &self.authority {
             Authority::Admin => true,
             Authority::Member => match action {
-                SandboxCreate | SandboxRead | SandboxPause | SandboxResume | SandboxTimeout | SandboxDestroy
-                | SandboxExec | SandboxFilesRead | SandboxFilesWrite | SandboxTerminal | SandboxPort | SandboxStats
-                | SandboxSnapshot | SandboxFork | TemplateRead | TemplateMake | TemplateRemove | RepoRead | RepoAdd
-                | RepoChange | RepoSync | RepoPush | RepoRemove | PullTalk | PullMerge | ProviderRead
-                | EventsFollow | SignInLink | SecretRead | AgentRead | AgentAdd | AgentRemove | SessionCreate
-                | SessionRead | SessionMessage | SessionDrive | TaskCreate | TaskRead | TaskMessage | TaskDrive
-                | TaskMerge | TaskClose | ModelUse | UsageRead => true,
-                KeyCreate | KeyRead | KeyRotate | KeyRevoke | SecretSet | SecretRemove | AuditRead => false,
+                SandboxCreate | SandboxRead | SandboxPause | SandboxResume | SandboxTimeout | SandboxNetwork
+                | SandboxDestroy | VolumeUse | VolumeMake | VolumeRemove | SandboxExec | SandboxFilesRead
+                | SandboxFilesWrite | SandboxTerminal | SandboxPort | SandboxStats | SandboxSnapshot | SandboxFork
+                | TemplateRead | TemplateMake | TemplateRemove | RepoRead | RepoAdd | RepoChange | RepoSync
+                | RepoPush | RepoRemove | PullTalk | PullMerge | ProviderRead | EventsFollow | SignInLink
+                | SecretRead | AgentRead | AgentAdd | AgentRemove | SessionCreate | SessionRead | SessionMessage
+                | SessionDrive | TaskCreate | TaskRead | TaskMessage | TaskDrive | TaskReport | TaskMerge
+                | TaskClose | ModelUse | UsageRead => true,
+                KeyCreate | KeyRead | KeyChange | KeyRotate | KeyRevoke | SecretSet | SecretRemove | AuditRead
+                | HookRead | HookWrite => false,
             },
             Authority::Agent(me) => match (action, subject) {
                 (
-                    SandboxCreate | SandboxRead | SandboxPause | SandboxResume | SandboxTimeout | SandboxDestroy
-                    | SandboxExec | SandboxFilesRead | SandboxFilesWrite | SandboxTerminal | SandboxPort | SandboxStats
-                    | SandboxSnapshot | SandboxFork,
+                    SandboxCreate | SandboxRead | SandboxPause | SandboxResume | SandboxTimeout | SandboxNetwork
+                    | SandboxDestroy | SandboxExec | SandboxFilesRead | SandboxFilesWrite | SandboxTerminal
+                    | SandboxPort | SandboxStats | SandboxSnapshot | SandboxFork,
                     Subject::Sandbox { agent, .. },
                 ) => agent == Some(me),
                 (SessionCreate | SessionRead | SessionMessage | SessionDrive, Subject::Session { agent, .. })
-                | (TaskCreate | TaskRead | TaskMessage | TaskDrive | TaskClose, Subject::Task { agent, .. }) => {
-                    agent == me
-                }
+                | (
+                    TaskCreate | TaskRead | TaskMessage | TaskDrive | TaskClose | TaskReport,
+                    Subject::Task { agent, .. },
+                ) => agent == me,
                 (SandboxRead | SessionRead | TaskRead, Subject::House) | (AgentRead, _) => true,
                 (ProviderRead | TemplateRead | RepoRead | RepoSync | EventsFollow | SignInLink, _) => true,
                 (ModelUse | UsageRead, _) => true,
@@ -243,9 +262,8 @@ impl Grant {
             },
             Authority::Sandbox(me) => match (action, subject) {
                 (SandboxRead | SandboxFilesRead | SandboxStats, Subject::Sandbox { id, .. }) => id == Some(me),
-                (SessionRead, Subject::Session { sandbox, .. }) | (TaskRead, Subject::Task { sandbox, .. }) => {
-                    sandbox == Some(me)
-                }
+                (SessionRead, Subject::Session { sandbox, .. })
+                | (TaskRead | TaskReport, Subject::Task { sandbox, .. }) => sandbox == Some(me),
                 (SandboxRead, Subject::House) | (EventsFollow | ModelUse | UsageRead, _) => true,
                 _ => false,
             },
@@ -257,7 +275,10 @@ impl Grant {
             name: self.name.clone(),
             bound: self.authority.to_string(),
             action: action.sentence(),
-            subject: subject.to_string(),
+            subject: match subject {
+                Subject::House => action.objects().to_owned(),
+                subject => subject.to_string(),
+            },
         })
     }
 }
@@ -329,7 +350,11 @@ impl Action {
             Action::SandboxPause => "sandbox.pause",
             Action::SandboxResume => "sandbox.resume",
             Action::SandboxTimeout => "sandbox.timeout",
+            Action::SandboxNetwork => "sandbox.network",
             Action::SandboxDestroy => "sandbox.destroy",
+            Action::VolumeUse => "volume.use",
+            Action::VolumeMake => "volume.make",
+            Action::VolumeRemove => "volume.remove",
             Action::SandboxExec => "sandbox.exec",
             Action::SandboxFilesRead => "sandbox.files.read",
             Action::SandboxFilesWrite => "sandbox.files.write",
@@ -358,6 +383,7 @@ impl Action {
             Action::TaskRead => "task.read",
             Action::TaskMessage => "task.message",
             Action::TaskDrive => "task.drive",
+            Action::TaskReport => "task.report",
             Action::TaskMerge => "task.merge",
             Action::TaskClose => "task.close",
             Action::PullTalk => "pull.talk",
@@ -366,15 +392,32 @@ impl Action {
             Action::EventsFollow => "events.follow",
             Action::KeyCreate => "key.create",
             Action::KeyRead => "key.read",
+            Action::KeyChange => "key.change",
             Action::KeyRotate => "key.rotate",
             Action::KeyRevoke => "key.revoke",
             Action::SecretRead => "secret.read",
             Action::SecretSet => "secret.set",
             Action::SecretRemove => "secret.remove",
+            Action::HookRead => "hook.read",
+            Action::HookWrite => "hook.write",
             Action::AuditRead => "audit.read",
             Action::ModelUse => "model.use",
             Action::UsageRead => "usage.read",
             Action::SignInLink => "sign_in.link",
+        }
+    }
+
+    /// What a sentence about the whole house is about, where its verb alone does not say so.
+    fn objects(self) -> &'static str {
+        match self.word().split('.').next() {
+            Some("sandbox") => " sandboxes",
+            Some("template") => " templates",
+            Some("repo") => " repos",
+            Some("agent") => " agents",
+            Some("session") => " sessions",
+            Some("task") => " tasks",
+            Some("pull") => " repos",
+            _ => "",
         }
     }
 
@@ -385,7 +428,11 @@ impl Action {
             Action::SandboxPause => "pause",
             Action::SandboxResume => "resume",
             Action::SandboxTimeout => "change the lifetime of",
+            Action::SandboxNetwork => "change the network of",
             Action::SandboxDestroy => "destroy",
+            Action::VolumeUse => "use volumes",
+            Action::VolumeMake => "make volumes",
+            Action::VolumeRemove => "remove volumes",
             Action::SandboxExec => "run commands in",
             Action::SandboxFilesRead => "read files in",
             Action::SandboxFilesWrite => "write files in",
@@ -410,6 +457,7 @@ impl Action {
             Action::SessionMessage | Action::TaskMessage => "say something to",
             Action::SessionDrive | Action::TaskDrive => "drive",
             Action::TaskCreate => "write",
+            Action::TaskReport => "report on",
             Action::TaskMerge => "merge",
             Action::TaskClose => "close",
             Action::PullTalk => "speak at the pulls of",
@@ -418,11 +466,14 @@ impl Action {
             Action::EventsFollow => "follow the events",
             Action::KeyCreate => "create keys",
             Action::KeyRead => "look at keys",
+            Action::KeyChange => "change",
             Action::KeyRotate => "rotate",
             Action::KeyRevoke => "revoke",
             Action::SecretRead => "look at secrets",
             Action::SecretSet => "set",
             Action::SecretRemove => "remove",
+            Action::HookRead => "look at the hooks",
+            Action::HookWrite => "change the hooks",
             Action::AuditRead => "read the audit",
             Action::ModelUse => "use models",
             Action::UsageRead => "see the usage of models",
@@ -550,6 +601,7 @@ mod tests {
         for action in [
             Action::KeyCreate,
             Action::KeyRead,
+            Action::KeyChange,
             Action::KeyRotate,
             Action::KeyRevoke,
             Action::SecretSet,

@@ -107,6 +107,24 @@ name!(
     |text| is_prefixed_hex(text, "ses_", 16)
 );
 name!(
+    /// Names a volume.
+    VolumeId,
+    "a volume id is `vol_` and 16 hexadecimal digits",
+    |text| is_prefixed_hex(text, "vol_", 16)
+);
+name!(
+    /// What people call a volume.
+    VolumeName,
+    "the name of a volume is 1 to 128 letters, digits, `_` or `-`",
+    |text| (1..=128).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+);
+name!(
+    /// Names a hook: an address that hears what happens.
+    HookId,
+    "a hook id is `hook_` and 16 hexadecimal digits",
+    |text| is_prefixed_hex(text, "hook_", 16)
+);
+name!(
     /// Names an agent.
     AgentId,
     "an agent id is 1 to 63 lower-case letters, digits, `.`, `_` or `-`, and begins with a letter or digit",
@@ -156,7 +174,7 @@ macro_rules! random_id {
         }
     )+};
 }
-random_id!(KeyId, "key_"; NodeId, "node_"; ExecId, "exec_"; PushId, "push_"; SessionId, "ses_");
+random_id!(KeyId, "key_"; NodeId, "node_"; ExecId, "exec_"; PushId, "push_"; SessionId, "ses_"; VolumeId, "vol_"; HookId, "hook_");
 
 /// Names a task: a whole number, counted from one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]

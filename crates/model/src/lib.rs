@@ -5,11 +5,14 @@
 #![forbid(unsafe_code)]
 
 pub mod agent;
+pub mod area;
 pub mod audit;
 pub mod breaker;
 pub mod exec;
 pub mod git;
 pub mod grant;
+pub mod holder;
+pub mod hook;
 pub mod ids;
 pub mod key;
 pub mod number;
@@ -22,11 +25,13 @@ pub mod session;
 pub mod task;
 pub mod template;
 pub mod usage;
+pub mod volume;
 
 pub use git::{Branch, BranchFormat, CommitId, RefName, RepoName, RepoSource};
 pub use grant::{Action, Authority, Denied, Grant, Role, Subject};
+pub use holder::Holder;
 pub use ids::{
-    AgentId, ExecId, KeyId, Malformed, NodeId, ProviderName, PushId, SandboxId, SecretName, SessionId, TaskId,
-    TemplateName,
+    AgentId, ExecId, HookId, KeyId, Malformed, NodeId, ProviderName, PushId, SandboxId, SecretName, SessionId, TaskId,
+    TemplateName, VolumeId, VolumeName,
 };
 pub use jiff::Timestamp;

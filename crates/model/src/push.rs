@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Branch, BranchFormat, CommitId, RefName, TaskId};
+use crate::{Branch, BranchFormat, CommitId, Holder, RefName, SessionId, TaskId};
 
 /// One ref that a push wants to move.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +25,8 @@ pub enum Pusher {
         /// Its branch.
         branch: Branch,
     },
+    /// A session, from its sandbox: its own work in progress and nothing else.
+    Session(SessionId),
     /// A person with a key.
     Person {
         /// Whether the repository lives here. One that follows an upstream takes only branches of tasks, because the
@@ -112,6 +114,7 @@ type Judged = Result<Motion, (&'static str, Vec<String>)>;
 fn judge_one(command: &RefCommand, pusher: &Pusher) -> Judged {
     match pusher {
         Pusher::Task { task, branch } => of_task(command, *task, branch),
+        Pusher::Session(session) => of_session(command, session),
         Pusher::Person { hosted, default_branch, format } => {
             of_person(command, *hosted, default_branch.as_ref(), format)
         }
@@ -133,6 +136,17 @@ fn of_task(command: &RefCommand, task: TaskId, branch: &Branch) -> Judged {
         return Err(("branches of tasks are not deleted", vec![format!("The house tidies `{branch}` up itself.")]));
     }
     Ok(Motion::Any)
+}
+
+/// A session publishes nothing: the house saves its work, and whoever wants a branch writes a card.
+fn of_session(command: &RefCommand, session: &SessionId) -> Judged {
+    if command.name == Holder::Session(session.clone()).saves() && command.new.is_some() {
+        return Ok(Motion::Any);
+    }
+    Err((
+        "a session has no branch to push to",
+        vec!["Its work is saved by itself. Work that is to become a pull request is a task.".into()],
+    ))
 }
 
 fn of_person(command: &RefCommand, hosted: bool, default_branch: Option<&Branch>, format: &BranchFormat) -> Judged {

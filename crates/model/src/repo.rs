@@ -79,6 +79,41 @@ pub struct RepoRules {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<u64>, minimum = 1, maximum = 4096)]
     pub largest_file_mb: Option<crate::number::Whole<1, 4096>>,
+    /// What is wanted of its pull requests.
+    #[serde(skip_serializing_if = "PullRules::is_none")]
+    pub pulls: PullRules,
+}
+
+/// What people want of the pull requests of a repository.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+#[serde(default)]
+pub struct PullRules {
+    /// So many people must approve its head before it is merged; nobody when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<u64>, minimum = 0, maximum = 20)]
+    pub approvals: Option<crate::number::Whole<0, 20>>,
+    /// Labels that every pull of a task gets.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<String>,
+    /// Whose review is asked for, by login.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reviewers: Vec<String>,
+    /// A pull of a task is opened as a draft.
+    pub draft: bool,
+    /// A pull of a task is merged by itself once nothing stands in the way.
+    pub auto_merge: bool,
+}
+
+impl PullRules {
+    /// Whether nothing special is wanted.
+    pub fn is_none(&self) -> bool {
+        *self == PullRules::default()
+    }
+
+    /// How many must approve.
+    pub fn approvals(&self) -> u64 {
+        self.approvals.map_or(0, crate::number::Whole::get)
+    }
 }
 
 /// How a branch is put onto its base.

@@ -57,12 +57,21 @@ pub struct Session {
     /// The newest message of a person or the house to the agent.
     #[serde(default)]
     pub asked: i64,
-    /// What the agent has spent, in millionths of a dollar, as it says itself.
+    /// What was spent, in millionths of a dollar: as the house counted it, or as the agent says itself.
     #[serde(default)]
     pub spent_micros: i64,
+    /// That was counted by the house, which carried the questions to the models; what the agent says is not added.
+    #[serde(default)]
+    pub counted: bool,
     /// The newest save of its work.
     #[serde(default)]
     pub saved: Option<CommitId>,
+    /// The desk that has its work: it began there, or what was saved was laid on it.
+    #[serde(default)]
+    pub laid: Option<SandboxId>,
+    /// Somebody wants it closed; what was done is kept first.
+    #[serde(default)]
+    pub closing: bool,
     /// Why it is where it is, when that needs a sentence.
     #[serde(default)]
     pub note: Option<String>,
@@ -80,6 +89,11 @@ impl Session {
     /// Whether the agent has something to answer.
     pub fn is_asked(&self) -> bool {
         self.asked > self.delivered
+    }
+
+    /// Whether something is left to do in it: an answer, a turn, or its end.
+    pub fn is_busy(&self) -> bool {
+        self.phase != SessionPhase::Closed && (self.is_asked() || self.turn.is_some() || self.closing)
     }
 }
 
@@ -177,6 +191,20 @@ pub enum MomentKind {
     Checkpoint,
     /// Something happened.
     Note,
+}
+
+impl MomentKind {
+    /// The word used in JSON, SQL and on the screen.
+    pub fn word(self) -> &'static str {
+        match self {
+            MomentKind::Message => "message",
+            MomentKind::Thought => "thought",
+            MomentKind::Tool => "tool",
+            MomentKind::Question => "question",
+            MomentKind::Checkpoint => "checkpoint",
+            MomentKind::Note => "note",
+        }
+    }
 }
 
 /// A tool that an agent used.

@@ -16,6 +16,7 @@ use utoipa::ToSchema;
 
 use crate::{
     AgentId, Branch, CommitId, KeyId, RepoName, SandboxId, SessionId, TaskId,
+    area::Claim,
     number::Whole,
     public::PullPhase,
     sandbox::{Isolation, Network},
@@ -42,6 +43,9 @@ pub struct Task {
     pub branch: Branch,
     /// The higher, the sooner.
     pub priority: i32,
+    /// Files and directories that it has claimed, each for a time.
+    #[serde(default)]
+    pub claims: Vec<Claim>,
     /// What people stuck on it.
     pub labels: Vec<String>,
     /// What must happen first.
@@ -76,6 +80,9 @@ pub struct Task {
     /// What it has spent, in millionths of a dollar.
     #[serde(default)]
     pub spent_micros: i64,
+    /// That was counted by the house, which carried the questions to the models.
+    #[serde(default)]
+    pub counted: bool,
     /// What goes on, in a few words.
     #[serde(default)]
     pub doing: Option<String>,

@@ -59,6 +59,9 @@ fn plain_spec() -> Spec {
         limits: from(json!({"cpus": 1, "memory_mb": 256, "disk_mb": 512, "pids": 128})),
         network: Default::default(),
         ports: Default::default(),
+        port_host: None,
+        pause_depth: Default::default(),
+        volumes: Vec::new(),
     }
 }
 
@@ -374,7 +377,10 @@ fn session() -> Session {
         delivered: 7,
         asked: 7,
         spent_micros: 1_250_000,
+        counted: false,
         saved: None,
+        laid: None,
+        closing: false,
         note: None,
         created_by: KeyId::from_random([1; 8]),
         created_at: at(0),
@@ -394,6 +400,7 @@ fn task() -> Task {
         base_commit: Some("a".repeat(40).parse().unwrap()),
         branch: "task-42".parse().unwrap(),
         priority: 5,
+        claims: Vec::new(),
         labels: vec!["small".into()],
         depends_on: vec![Dependency { task_id: TaskId::try_from(41).unwrap(), until: Until::Merged }],
         isolation: None,
@@ -410,6 +417,7 @@ fn task() -> Task {
         conflicts: vec![Conflict { task_id: Some(TaskId::try_from(40).unwrap()), paths: vec!["README.md".into()] }],
         needs: Some(Needs { reason: NeedsReason::Conflict, detail: "It conflicts with `main`.".into() }),
         spent_micros: 1_250_000,
+        counted: false,
         doing: None,
         nudges: 1,
         rebases: 3,

@@ -119,5 +119,8 @@ pub async fn usual_spec(provider: &dyn Provider) -> Spec {
         limits: serde_json::from_value(limits).expect("in range"),
         network: Default::default(),
         ports: Default::default(),
+        port_host: None,
+        pause_depth: Default::default(),
+        volumes: Vec::new(),
     }
 }

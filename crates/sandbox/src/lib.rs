@@ -8,8 +8,9 @@ pub mod egress;
 mod provider;
 pub mod providers;
 pub mod template;
+pub mod volume;
 
 pub use provider::{
     Endpoint, Fitness, Forking, Furnishing, Furniture, Laid, Pausing, Provider, ProviderError, Reach, Sighting,
-    Templating,
+    Stowing, Templating,
 };

@@ -9,12 +9,15 @@ use std::{
 use async_trait::async_trait;
 use carrel_envd::Dial;
 use carrel_model::{
-    SandboxId, TemplateName, Timestamp,
-    sandbox::{Depth, Isolation, Spec, Usage},
+    SandboxId, TemplateName, Timestamp, VolumeId,
+    sandbox::{Depth, Isolation, Network, Spec, Usage},
 };
 use secrecy::SecretString;
 
-use crate::template::{LayerId, Progress, Shown, Source, Template};
+use crate::{
+    template::{LayerId, Progress, Shown, Source, Template},
+    volume::VolumeContent,
+};
 
 /// A place where sandboxes live. It owns their lives, not their insides.
 ///
@@ -53,6 +56,12 @@ pub trait Provider: Send + Sync {
     async fn lacks(&self, id: &SandboxId) -> Option<Vec<String>> {
         let _ = id;
         None
+    }
+
+    /// Changes whom a sandbox may talk to, from now on; what is open and not allowed any more is cut. May be repeated.
+    async fn set_network(&self, id: &SandboxId, network: &Network) -> Result<(), ProviderError> {
+        let _ = (id, network);
+        Err(ProviderError::Unfit { why: "this provider chooses the network of a sandbox when it is made".into() })
     }
 
     /// Hears which sandboxes are wanted awake, and until when. A provider whose sandboxes fall asleep by themselves
@@ -94,6 +103,11 @@ pub trait Provider: Send + Sync {
 
     /// Laying a working tree under a new sandbox, where it can.
     fn furnishing(&self) -> Option<&dyn Furnishing> {
+        None
+    }
+
+    /// Keeping volumes, where it can.
+    fn stowing(&self) -> Option<&dyn Stowing> {
         None
     }
 
@@ -171,6 +185,17 @@ pub struct Laid {
     pub content: String,
     /// Whether it is a program.
     pub runs: bool,
+}
+
+/// The ability to keep volumes: folders that outlive sandboxes, and that many sandboxes may have at once.
+#[async_trait]
+pub trait Stowing: Send + Sync {
+    /// Makes a volume, or finds it made.
+    async fn make_volume(&self, id: &VolumeId) -> Result<(), ProviderError>;
+    /// Removes a volume and all that is in it, content to find none. Nobody may have it mounted.
+    async fn remove_volume(&self, id: &VolumeId) -> Result<(), ProviderError>;
+    /// What is in a volume.
+    fn content(&self, id: &VolumeId) -> Result<VolumeContent, ProviderError>;
 }
 
 /// The ability to make templates.

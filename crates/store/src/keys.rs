@@ -161,6 +161,16 @@ impl Tx {
         Ok(())
     }
 
+    /// Writes down another name or authority of a key. Its secret and its visits stay.
+    pub async fn change_key(&mut self, key: &mut Key) -> Result<(), StoreError> {
+        key.revision += 1;
+        let sql = "UPDATE keys SET name = $2, role = $3, revision = $4 WHERE id = $1";
+        let values = args![key.id.as_str(), key.name.as_str(), key.authority.role().word(), key.revision];
+        self.work.execute(sql, values).await?;
+        self.tell_of_key(key);
+        Ok(())
+    }
+
     /// Ends a key, its visits and its links.
     pub async fn revoke_key(&mut self, key: &mut Key) -> Result<(), StoreError> {
         key.revision += 1;

@@ -8,14 +8,18 @@
 
 mod agents;
 mod audit;
+mod bells;
 mod change;
+mod copy;
 mod error;
 mod execs;
+mod hooks;
 mod idempotency;
 mod journal;
 mod keys;
 mod lanes;
 mod open;
+mod outbound;
 mod pulls;
 mod repos;
 mod room;
@@ -30,17 +34,22 @@ mod templates;
 mod transcripts;
 mod trip;
 mod usage;
+mod volumes;
 
 pub use agents::Agents;
 pub use audit::AuditFilter;
+pub use bells::{BellRecord, Bells};
 pub use change::Tx;
+pub use copy::{copy_sqlite, rehome_sqlite};
 pub use error::StoreError;
 pub use execs::Execs;
+pub use hooks::Hooks;
 pub use idempotency::Seen;
 pub use journal::{Follower, Journal, News};
 pub use keys::{Keys, SignInKind};
 pub use lanes::{Lane, Lanes};
-pub use open::{Database, Options};
+pub use open::{Database, Options, newest_schema};
+pub use outbound::OutboundSecrets;
 pub use pulls::{PullRecord, Pulls, Word, WordKind};
 pub use repos::{Pushes, Repos};
 pub use sandboxes::{Filter, Lease, Leased, Sandboxes};
@@ -52,6 +61,7 @@ pub use tasks::{LeasedTask, TaskFilter, Tasks};
 pub use templates::Templates;
 pub use transcripts::{Chunk, Extent, Stream, Transcript, Transcripts};
 pub use usage::{UsageFilter, Usages};
+pub use volumes::Volumes;
 
 use std::sync::{
     Arc,
@@ -107,11 +117,6 @@ impl Store {
             self.inner.clock_ahead.store(theirs - Timestamp::now().as_microsecond(), Ordering::Relaxed);
         }
         Ok(())
-    }
-
-    /// Whether other nodes may read and write the same database.
-    pub fn is_shared(&self) -> bool {
-        self.sql().is_postgres()
     }
 
     /// Waits until no change is under way, also of callers that have gone away.
@@ -191,9 +196,24 @@ impl Store {
         Lanes { store: self }
     }
 
+    /// The browsers that want to be told, and what of.
+    pub fn bells(&self) -> Bells<'_> {
+        Bells { store: self }
+    }
+
     /// The secrets.
     pub fn secrets(&self) -> Secrets<'_> {
         Secrets { store: self }
+    }
+
+    /// The volumes.
+    pub fn volumes(&self) -> Volumes<'_> {
+        Volumes { store: self }
+    }
+
+    /// The secrets for requests on their way out.
+    pub fn outbound_secrets(&self) -> OutboundSecrets<'_> {
+        OutboundSecrets { store: self }
     }
 
     /// The repositories.
@@ -204,6 +224,11 @@ impl Store {
     /// The agents that somebody added or changed.
     pub fn agents(&self) -> Agents<'_> {
         Agents { store: self }
+    }
+
+    /// The hooks.
+    pub fn hooks(&self) -> Hooks<'_> {
+        Hooks { store: self }
     }
 
     /// The sessions.

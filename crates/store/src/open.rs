@@ -290,6 +290,11 @@ async fn prepare_schema(connection: &mut PgConnection, schema: &str, place: &str
     Ok(())
 }
 
+/// The number of the newest migration that this build knows.
+pub fn newest_schema() -> i64 {
+    SQLITE.iter().map(|migration| migration.version).max().unwrap_or(0)
+}
+
 fn refuse_newer(found: Option<i64>, ours: &Migrator, place: &str) -> Result<(), StoreError> {
     let known = ours.iter().map(|migration| migration.version).max().unwrap_or(0);
     match found {

@@ -66,6 +66,19 @@ impl Tx {
         read(&understood("secrets", row)?)
     }
 
+    /// Writes a value of the house under a name that has none yet. Of many who try, one does.
+    pub async fn put_secret_once(
+        &mut self,
+        name: &SecretName,
+        sealed: &SealedValue,
+        by: &carrel_model::KeyId,
+    ) -> Result<bool, StoreError> {
+        let sql = "INSERT INTO secrets (repo, name, sealed_by, sealed, created_at, updated_at, updated_by, revision)
+                   VALUES ('', $1, $2, $3, $4, $4, $5, 1) ON CONFLICT (repo, name) DO NOTHING";
+        let values = args![name.as_str(), sealed.sealed_by.as_str(), sealed.bytes.clone(), self.now(), by.as_str()];
+        Ok(self.work.execute(sql, values).await? == 1)
+    }
+
     /// Replaces sealed bytes with others that hold the same value, unless it got another value meanwhile.
     pub async fn reseal_secret(&mut self, secret: &Secret, sealed: &SealedValue) -> Result<bool, StoreError> {
         let sql = "UPDATE secrets SET sealed_by = $1, sealed = $2 WHERE repo = $3 AND name = $4 AND revision = $5";

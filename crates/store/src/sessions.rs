@@ -153,7 +153,7 @@ impl Tx {
             session.repo.as_ref().map(|name| name.as_str()),
             session.task_id.map(i64::from),
             session.sandbox_id.as_ref().map(|id| id.as_str()),
-            i64::from(session.is_asked() || session.turn.is_some()),
+            i64::from(session.is_busy()),
             body,
             session.created_at,
             session.revision,

@@ -89,6 +89,14 @@ impl Tasks<'_> {
         self.store.sql().fetch_all(sql, args![repo.as_str()]).await?.iter().map(read).collect()
     }
 
+    /// All attempts at a card: the first one and its forks, in the order of their numbers.
+    pub async fn attempts(&self, repo: &RepoName, first: TaskId) -> Result<Vec<Task>, StoreError> {
+        let sql = "SELECT * FROM tasks WHERE repo = $1 AND id >= $2 ORDER BY id";
+        let rows = self.store.sql().fetch_all(sql, args![repo.as_str(), i64::from(first)]).await?;
+        let tasks: Vec<Task> = rows.iter().map(read).collect::<Result<_, _>>()?;
+        Ok(tasks.into_iter().filter(|task| task.id == first || task.fork_of == Some(first)).collect())
+    }
+
     /// How many tasks are in each phase.
     pub async fn count(&self) -> Result<Vec<(TaskPhase, i64)>, StoreError> {
         let sql = "SELECT phase, count(*) AS count FROM tasks GROUP BY phase";
@@ -199,6 +207,12 @@ impl Tx {
         let sql = "SELECT repo, agent FROM tasks WHERE phase IN ('preparing', 'working', 'publishing')";
         let rows = self.work.fetch_all(sql, vec![]).await?;
         rows.iter().map(|row| Ok((row.name("repo")?, row.name("agent")?))).collect()
+    }
+
+    /// The tasks of a repository that are under way.
+    pub async fn live_tasks(&mut self, repo: &RepoName) -> Result<Vec<Task>, StoreError> {
+        let sql = "SELECT * FROM tasks WHERE repo = $1 AND phase NOT IN ('merged', 'closed')";
+        self.work.fetch_all(sql, args![repo.as_str()]).await?.iter().map(read).collect()
     }
 
     /// The phases of tasks.

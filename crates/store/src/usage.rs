@@ -114,6 +114,12 @@ impl Tx {
         cost(self.work.fetch_optional(sql, args![i64::from(task)]).await?)
     }
 
+    /// What a session has cost, with what this change adds.
+    pub async fn cost_of_session(&mut self, session: &str) -> Result<Dollars, StoreError> {
+        let sql = "SELECT CAST(COALESCE(SUM(cost), 0) AS BIGINT) AS cost FROM usage WHERE session_id = $1";
+        cost(self.work.fetch_optional(sql, args![session]).await?)
+    }
+
     /// What everything has cost from a moment on, with what this change adds.
     pub async fn cost_since(&mut self, since: Timestamp) -> Result<Dollars, StoreError> {
         let sql = "SELECT CAST(COALESCE(SUM(cost), 0) AS BIGINT) AS cost FROM usage WHERE at >= $1";

@@ -49,6 +49,10 @@ pub struct Setup {
     pub node: Option<carrel_model::NodeId>,
     /// Opens the secrets; a new one when two houses are not given the same.
     pub keychain: Keychain,
+    /// Whether hooks may be on this host.
+    pub private_hooks: bool,
+    /// How browsers are told.
+    pub notices: carrel_control::Notices,
     /// The models that can be asked.
     pub models: carrel_control::Models,
     /// Stands between the house and its provider, to watch or to disturb.
@@ -78,6 +82,8 @@ impl Default for Setup {
             engine: None,
             node: None,
             keychain: Keychain::new(vec![MasterKey::draw()]).unwrap(),
+            private_hooks: false,
+            notices: carrel_control::Notices::default(),
             models: carrel_control::Models::default(),
             around: Box::new(|fake| fake),
         }
@@ -150,7 +156,9 @@ impl House {
             library: folder.path().join("library"),
             scratch: folder.path().join("scratch"),
             keychain: setup.keychain,
+            private_hooks: setup.private_hooks,
             models: setup.models,
+            notices: setup.notices,
         };
         let provider = (setup.around)(Arc::clone(&fake));
         let mut providers = vec![("fake".parse().unwrap(), provider)];

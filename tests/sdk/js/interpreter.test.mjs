@@ -29,5 +29,7 @@ test('a cell is run, and what it shows is told', async () => {
 test('contexts are apart', async () => {
   const context = await sandbox.createCodeContext({ cwd: '/tmp' })
   assert.equal((await sandbox.runCode('import os; os.getcwd()', { context })).text, '/tmp')
+  assert.ok((await sandbox.listCodeContexts()).some((it) => it.id === context.id))
+  await sandbox.restartCodeContext(context)
   await sandbox.removeCodeContext(context)
 })

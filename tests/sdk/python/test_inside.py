@@ -174,14 +174,11 @@ def test_a_folder_is_watched(sandbox):
         sandbox.files.watch_dir("/no/such/folder")
 
 
-def test_git_works_inside(sandbox):
-    git = sandbox.git
-    git.init("/home/user/repo")
-    git.configure_user("Me", "me@example.org")
-    sandbox.files.write("repo/a.txt", "a")
-    git.add("/home/user/repo")
-    git.commit("/home/user/repo", "first")
-    assert sandbox.commands.run("git -C repo log --format=%s").stdout == "first\n"
+def test_whoever_hangs_up_ends_nothing(sandbox):
+    handle = sandbox.commands.run("sleep 1000", background=True, timeout=0)
+    handle.disconnect()
+    assert handle.pid in [process.pid for process in sandbox.commands.list()]
+    assert sandbox.commands.connect(handle.pid, timeout=0).kill() is True
 
 
 def test_the_answer_of_a_quick_command_is_never_lost(sandbox):

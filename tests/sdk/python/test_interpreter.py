@@ -107,3 +107,23 @@ def test_a_kernel_that_ends_is_told_and_replaced(interpreter):
     ended = interpreter.run_code("import os; os._exit(1)")
     assert ended.error is not None
     assert interpreter.run_code("1 + 1").text == "2"
+
+
+def test_the_asynchronous_interpreter_does_the_same(interpreter):
+    import asyncio
+
+    from e2b_code_interpreter import AsyncSandbox
+
+    async def story():
+        sandbox = await AsyncSandbox.create(timeout=120)
+        try:
+            assert (await sandbox.run_code("40 + 2")).text == "42"
+            context = await sandbox.create_code_context(cwd="/tmp")
+            assert context.id in [it.id for it in await sandbox.list_code_contexts()]
+            await sandbox.restart_code_context(context)
+            assert (await sandbox.run_code("import os; os.getcwd()", context=context)).text == "/tmp"
+            await sandbox.remove_code_context(context)
+        finally:
+            await sandbox.kill()
+
+    asyncio.run(story())

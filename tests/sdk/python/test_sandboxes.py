@@ -8,6 +8,7 @@ import uuid
 
 import pytest
 from e2b import (
+    FileNotFoundException,
     InvalidArgumentException,
     Sandbox,
     SandboxException,
@@ -156,6 +157,31 @@ def test_what_is_killed_at_its_end_cannot_wake():
         Sandbox.create(lifecycle={"on_timeout": "kill", "auto_resume": True})
 
 
+def test_a_timeout_can_keep_files_alone(make):
+    sandbox = make(timeout=60, lifecycle={"on_timeout": {"action": "pause", "mode": "filesystem"}})
+    sandbox.files.write("kept.txt", "kept")
+    sandbox.commands.run("sleep 1000", background=True, timeout=0)
+    sandbox.set_timeout(1)
+    assert soon(lambda: Sandbox.get_info(sandbox.sandbox_id).state == SandboxState.PAUSED)
+    sandbox.connect(timeout=60)
+    assert sandbox.files.read("kept.txt") == "kept" and sandbox.commands.list() == []
+
+
+def test_an_older_word_for_a_pause_works(make):
+    sandbox = make()
+    assert sandbox.beta_pause() is not False
+    assert sandbox.get_info().state == SandboxState.PAUSED
+
+
+def test_there_is_no_mcp_gateway(make):
+    sandbox = make()
+    assert sandbox.get_mcp_url().endswith("/mcp")
+    with pytest.raises(FileNotFoundException):
+        sandbox.get_mcp_token()
+    with pytest.raises(SandboxException, match="mcp-gateway"):
+        Sandbox.create(mcp={})
+
+
 def test_metrics_are_measured(make):
     sandbox = make()
     sandbox.commands.run("head -c 1000000 /dev/zero > zeros")
@@ -243,15 +269,6 @@ def test_the_way_out_is_as_wide_as_it_was_asked_to_be(make):
     assert shown["allow_out"] == ["example.org"] and shown["deny_out"] == ["0.0.0.0/0"]
     said = listed.commands.run("curl -s -m 5 http://example.net; true").stdout
     assert "not on the list" in said, said
-
-
-@pytest.mark.parametrize(
-    "network",
-    [{"egress_proxy": {"address": "1.2.3.4:1080"}}, {"dns_servers": ["1.1.1.1"]}, {"deny_out": ["10.0.0.0/8"]}],
-)
-def test_what_cannot_be_honoured_is_refused_with_a_sentence(network):
-    with pytest.raises(SandboxException, match="(not supported|denies everything)"):
-        Sandbox.create(network=network)
 
 
 def test_signed_addresses_read_and_write_one_file(make):

@@ -1,10 +1,21 @@
 """Templates that the SDK's builder makes."""
 
+import json
 import os
+import time
 import uuid
 
 import pytest
-from e2b import AsyncTemplate, BuildException, FileUploadException, Sandbox, SandboxException, Template, wait_for_port
+from e2b import (
+    BuildException,
+    FileUploadException,
+    Sandbox,
+    SandboxException,
+    Template,
+    wait_for_file,
+    wait_for_port,
+    wait_for_timeout,
+)
 
 
 @pytest.fixture(scope="module")
@@ -83,14 +94,74 @@ def test_a_second_build_takes_what_was_done_before(built):
         assert Sandbox.delete_snapshot(made)
 
 
-def test_the_asynchronous_builder_does_the_same():
-    import asyncio
+def test_every_helper_of_the_builder_comes_to_steps_that_are_known(tmp_path):
+    (tmp_path / "a.txt").write_text("a")
+    builder = (
+        Template(file_context_path=str(tmp_path))
+        .from_template("base")
+        .copy_items([{"src": "a.txt", "dest": "/tmp/"}])
+        .make_symlink("/tmp/a.txt", "/tmp/link")
+        .rename("/tmp/a.txt", "/tmp/b.txt")
+        .remove("/tmp/b.txt", force=True)
+        .git_clone("https://example.org/x.git", "/tmp/x", branch="main", depth=1)
+        .set_user("root")
+        .skip_cache()
+        .pip_install(["x"])
+        .npm_install(["x"])
+        .bun_install(["x"])
+        .apt_install(["x"])
+    )
+    steps = json.loads(Template.to_json(builder.set_ready_cmd(wait_for_timeout(1))))["steps"]
+    assert {it["type"] for it in steps} <= {"RUN", "COPY", "ENV", "WORKDIR", "USER"} and len(steps) >= 10
+    assert all(len(it["args"]) >= 1 for it in steps)
 
-    async def story():
-        name = f"async-{uuid.uuid4().hex[:8]}"
-        info = await AsyncTemplate.build(AsyncTemplate().from_template("base").run_cmd("true"), name)
-        assert await AsyncTemplate.exists(name) and info.template_id == name
 
-        return name
+@pytest.mark.parametrize(
+    "helper",
+    ["debian", "ubuntu", "fedora", "alpine", "arch", "python", "node", "bun"],
+)
+def test_every_image_is_named_as_registries_name_it(helper):
+    template = getattr(Template(), f"from_{helper}_image")()
+    assert Template.to_dockerfile(template.run_cmd("true")).startswith("FROM ")
 
-    assert Sandbox.delete_snapshot(asyncio.run(story()))
+
+def test_links_owners_and_names_are_as_they_were_asked_for(make, tmp_path):
+    (tmp_path / "a.txt").write_text("a")
+    (tmp_path / "b.txt").write_text("b")
+    name = f"helped-{uuid.uuid4().hex[:8]}"
+    template = (
+        Template(file_context_path=str(tmp_path))
+        .from_dockerfile("FROM e2bdev/base\nENV FLAVOUR=sweet\nRUN echo from a dockerfile > /home/user/said\n")
+        .copy_items([{"src": "a.txt", "dest": "/home/user/"}, {"src": "b.txt", "dest": "/home/user/"}])
+        .make_symlink("/home/user/a.txt", "/home/user/link")
+        .rename("/home/user/b.txt", "/home/user/c.txt")
+        .remove("/home/user/.profile", force=True)
+        .run_cmd("git init -q --bare /tmp/remote.git")
+        .git_clone("/tmp/remote.git", "/home/user/cloned")
+        .set_user("root")
+        .run_cmd("id -un > /opt/who")
+        .set_user("user")
+        .set_ready_cmd(wait_for_file("/home/user/link"))
+    )
+    info = Template.build_in_background(template, name, skip_cache=True)
+    for _ in range(600):
+        status = Template.get_build_status(info)
+        if str(status.status).lower().endswith(("ready", "error")):
+            break
+        time.sleep(0.1)
+    assert str(status.status).lower().endswith("ready"), status
+    assert Template.alias_exists(name)
+    said = make(name).commands.run("cat ~/link ~/c.txt ~/said /opt/who; ls -d ~/cloned/.git; ls ~/.profile 2>&1; echo $FLAVOUR")
+    assert said.stdout.splitlines()[:3] == ["abfrom a dockerfile", "root", "/home/user/cloned/.git"]
+    assert "No such file" in said.stdout and said.stdout.endswith("sweet\n")
+    assert Sandbox.delete_snapshot(name)
+
+
+def test_an_image_that_nobody_has_and_strange_registries_are_refused():
+    for template in (
+        Template().from_image("localhost:1/nobody/has-this:1"),
+        Template().from_aws_registry("x", "key", "secret", "eu"),
+        Template().from_gcp_registry("x", {}),
+    ):
+        with pytest.raises(BuildException):
+            Template.build(template.run_cmd("true"), f"broken-{uuid.uuid4().hex[:8]}")

@@ -257,7 +257,7 @@ export function scene(now = Date.now()) {
     sessions,
     timeline: conversation(ago),
     diff: DIFF,
-    me: { id: 'key-1', name: 'admin', role: 'admin' },
+    me: { key_id: 'key-1', name: 'admin', role: 'admin' },
     templates: [
       {
         name: 'host',
@@ -310,7 +310,42 @@ export function scene(now = Date.now()) {
       },
     ],
     keys: [
-      { id: 'key-1', name: 'admin', role: 'admin', created_at: ago(9000), revision: 1, prefix: 'crl_1f2e' },
+      {
+        id: 'key-1',
+        name: 'admin',
+        role: 'admin',
+        created_at: ago(9000),
+        last_used_at: ago(0.5),
+        revision: 1,
+        prefix: 'crl_1f2e',
+      },
+      {
+        id: 'key-2',
+        name: 'Ada',
+        role: 'member',
+        created_at: ago(7000),
+        last_used_at: ago(35),
+        revision: 1,
+        prefix: 'crl_77c0',
+      },
+      {
+        id: 'key-3',
+        name: 'Noor',
+        role: 'member',
+        created_at: ago(20),
+        revision: 1,
+        prefix: 'crl_a91b',
+      },
+      {
+        id: 'key-4',
+        name: 'ci',
+        role: 'agent',
+        agent_id: 'codex',
+        created_at: ago(6000),
+        last_used_at: ago(300),
+        revision: 1,
+        prefix: 'crl_0d3f',
+      },
     ],
     secrets: [
       {
@@ -387,8 +422,11 @@ export function scene(now = Date.now()) {
       sandbox_id: id,
       at: new Date().toISOString(),
       usage: {
-        cpu_us: Math.round(Date.now() * (200 + (id.length % 3) * 190)),
-        memory_bytes: 700_000_000 + (id.charCodeAt(6) % 9) * 90_000_000,
+        cpu_us: Math.round(Date.now() * 600 + Math.sin(Date.now() / 1500 + id.charCodeAt(6)) * 900_000),
+        memory_bytes:
+          700_000_000 +
+          (id.charCodeAt(6) % 9) * 90_000_000 +
+          Math.round(Math.sin(Date.now() / 2500) * 60_000_000),
       },
       limits: { cpus: 2, memory_mb: 2048, disk_mb: 8192, pids: 512 },
       activity: { execs: 1, terminals: 0, ports: 0 },
@@ -414,6 +452,10 @@ carrel_pool_waiting 6
 carrel_forge_budget_remaining 4812
 carrel_forge_budget_limit 5000
 carrel_orphans 0
+carrel_lost_work 0
+carrel_zombies_total 0
+carrel_disk_bytes{kind="total"} 512000000000
+carrel_disk_bytes{kind="free"} 231000000000
 `
 
 function conversation(ago: (minutes: number) => string): Moment[] {

@@ -7,7 +7,7 @@ const TONES = [
   'bg-brass-wash text-brass',
 ] as const
 
-/** An agent as a small square with its first letter. The same name always has the same colour. */
+/** An agent as a small square with its first two letters. The same name always has the same colour. */
 export function AgentMark({
   name,
   className,
@@ -25,13 +25,13 @@ export function AgentMark({
       aria-label={name ? `Agent ${name}` : 'No agent yet'}
       title={name ?? 'No agent yet'}
       className={cx(
-        'inline-grid shrink-0 place-items-center font-semibold uppercase',
-        isLarge ? 'size-9 rounded-lg text-base' : 'size-4.5 rounded-[5px] text-[0.6875rem]',
+        'inline-grid shrink-0 place-items-center font-semibold',
+        isLarge ? 'size-9 rounded-lg text-base' : 'size-4.5 rounded-[5px] text-[0.625rem] tracking-tight',
         name ? TONES[sum % TONES.length] : 'bg-well text-faint',
         className,
       )}
     >
-      <span aria-hidden>{word.charAt(0)}</span>
+      <span aria-hidden>{word.charAt(0).toUpperCase() + word.charAt(1)}</span>
     </span>
   )
 }

@@ -429,6 +429,88 @@ export interface paths {
         };
         options?: never;
         head?: never;
+        /** Changes the name or the role of a key; what is left out stays. The last good admin key stays one. */
+        patch: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: components["schemas"]["KeyId"];
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["KeyChange"];
+                };
+            };
+            responses: {
+                /** @description The key. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KeyView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        trace?: never;
+    };
+    "/api/v1/keys/{id}/link": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Makes a link that signs one browser in, once, as the holder of this key: how a new member comes in without seeing a key. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: components["schemas"]["KeyId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The link. */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["SignInLink"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
         patch?: never;
         trace?: never;
     };
@@ -519,6 +601,129 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/notices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How a browser subscribes to notices, and which ones of the asker's did. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The house's public key, and the browsers. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["NoticesView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /** Subscribes a browser: it is told when a card needs somebody, and only then. The same one twice is one. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["NewSubscription"];
+                };
+            };
+            responses: {
+                /** @description It will be told. */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["SubscriptionView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/notices/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Leaves a browser in peace. */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description It is not told any more. */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
         options?: never;
         head?: never;
         patch?: never;
@@ -1391,6 +1596,53 @@ export interface paths {
                     };
                     content: {
                         "application/json": components["schemas"]["RepoView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/repos/{name}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Asks the repository's forge who we are there and what our credential lacks. Changes nothing. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    name: components["schemas"]["RepoName"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description What it answered. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["RepoFitness"];
                     };
                 };
                 /** @description A problem. */
@@ -2362,6 +2614,60 @@ export interface paths {
                     };
                     content: {
                         "application/json": components["schemas"]["SandboxView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sandboxes/{id}/port_link": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Makes a link that opens a port in a browser, with an origin of its own: for pages that want cookies, storage or workers, as an
+         *     editor does. Something must listen there.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: components["schemas"]["SandboxId"];
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["NewPortLink"];
+                };
+            };
+            responses: {
+                /** @description The link. */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["PortLink"];
                     };
                 };
                 /** @description A problem. */
@@ -5020,13 +5326,23 @@ export interface components {
             /** @enum {string} */
             kind: "budget";
         };
-        /** @description A host that may be reached: a name, `*.name`, or either with a port. */
+        /** @description A host that may be reached: a name, `*.name`, or either with a port; or a range of addresses. */
         HostRule: string;
         /**
          * @description How strongly a sandbox is kept apart from the host and from its neighbours.
          * @enum {string}
          */
         Isolation: "none" | "namespace" | "gvisor" | "microvm" | "e2b";
+        /** @description Changes who holds a key, or what they may do; what is left out stays. */
+        KeyChange: {
+            /**
+             * @description What people call it from now on: 1 to 64 characters.
+             * @default null
+             */
+            name?: string | null;
+            /** @default null */
+            role?: components["schemas"]["Role"] | null;
+        };
         /** @description Names a key. It is not the secret. */
         KeyId: string;
         /** @description A key. Its secret is shown once, when it is minted or rotated. */
@@ -5172,8 +5488,16 @@ export interface components {
         Network: {
             /** @description How open it is. */
             mode: components["schemas"]["NetworkMode"];
-            /** @description With mode `allow`: the hosts that may be reached. */
+            /** @description With mode `allow`: the hosts that may be reached. With mode `open`: those that may be reached although they are denied. */
             allow: components["schemas"]["HostRule"][];
+            /** @description With mode `open`: the addresses that may not be reached. */
+            deny?: string[];
+            /** @description Headers that are put into requests on their way out, by host. What hides a secret is not shown. */
+            headers?: {
+                [key: string]: {
+                    [key: string]: string;
+                };
+            };
             /** @description With mode `open`: it has a network interface of its own besides the proxy. */
             interface?: boolean;
         };
@@ -5314,14 +5638,33 @@ export interface components {
         NewNetwork: {
             /** @description How open it is. */
             mode: components["schemas"]["NetworkMode"];
-            /** @description With mode `allow`: at most 256 hosts that may be reached. */
+            /** @description With mode `allow`: at most 256 hosts that may be reached. With mode `open` and `deny`: those that may be reached anyway. */
             allow?: components["schemas"]["HostRule"][];
+            /** @description With mode `open`: at most 256 addresses and ranges of addresses that may not be reached. */
+            deny?: string[];
+            /**
+             * @description Headers that are put into requests to a host, at most 10 hosts with 20 headers each. `${e2b.secrets.NAME}` stands
+             *     for a secret, which never comes into the sandbox.
+             */
+            headers?: {
+                [key: string]: {
+                    [key: string]: string;
+                };
+            };
             /** @description With mode `open`: gives it a network interface of its own, for programs that speak more than TCP or know no proxy. */
             interface?: boolean;
         };
         /** @description Asks for a pause. */
         NewPause: {
             depth?: components["schemas"]["Depth"] | null;
+        };
+        /** @description Asks for a link to a port. */
+        NewPortLink: {
+            /**
+             * Format: int32
+             * @description Which port.
+             */
+            port: number;
         };
         /** @description A pull request that is asked for. */
         NewPull: {
@@ -5414,6 +5757,8 @@ export interface components {
              * @default null
              */
             largest_file_mb?: number | null;
+            /** @default null */
+            pulls?: components["schemas"]["PullRulesChange"] | null;
         };
         /** @description Asks for a sandbox. Everything has a default. */
         NewSandbox: {
@@ -5446,6 +5791,10 @@ export interface components {
             limits?: components["schemas"]["NewLimits"] | null;
             network?: components["schemas"]["NewNetwork"] | null;
             ports?: components["schemas"]["PortAccess"] | null;
+            port_host?: components["schemas"]["PortHost"] | null;
+            pause_depth?: components["schemas"]["Depth"] | null;
+            /** @description The volumes that are mounted in it, at most 16. */
+            volumes?: components["schemas"]["NewVolumeMount"][] | null;
         };
         /** @description Sets a secret, or gives it a new value. */
         NewSecret: {
@@ -5482,6 +5831,13 @@ export interface components {
             name?: components["schemas"]["TemplateName"] | null;
             /** @description Keep the memory of its processes too, where that can be. */
             memory?: boolean | null;
+        };
+        /** @description Asks that a browser be told when a card needs somebody. What the browser gave the page, word for word. */
+        NewSubscription: {
+            /** @description Where notices for this browser are posted: an address of its maker, by https. */
+            endpoint: string;
+            /** @description What they are sealed with, so that nobody on the way reads them. */
+            keys: components["schemas"]["SubscriptionKeys"];
         };
         /** @description Asks for a change in a repository. */
         NewTask: {
@@ -5539,6 +5895,20 @@ export interface components {
              * @description How many seconds it lives from now on.
              */
             timeout_s: number;
+        };
+        /** @description A volume that is to be mounted. */
+        NewVolumeMount: {
+            /** @description What it is called. */
+            name: components["schemas"]["VolumeName"];
+            /** @description Where it is to be inside. */
+            path: components["schemas"]["VolumePath"];
+        };
+        /** @description How a browser subscribes, and which ones of the asker's did. */
+        NoticesView: {
+            /** @description The house's public key, in URL-safe Base64: what a browser calls `applicationServerKey`. */
+            public_key: string;
+            /** @description The asker's browsers. */
+            items: components["schemas"]["SubscriptionView"][];
         };
         /**
          * @description How it ended.
@@ -5869,6 +6239,11 @@ export interface components {
                 auto_merge?: components["schemas"]["MergeStyle"] | null;
                 checks?: components["schemas"]["CheckState"] | null;
                 verdict?: components["schemas"]["Verdict"] | null;
+                /**
+                 * Format: int64
+                 * @description How many approve its head as it is.
+                 */
+                approvals?: number;
                 merge_commit?: components["schemas"]["CommitId"] | null;
                 /**
                  * Format: date-time
@@ -6055,6 +6430,9 @@ export interface components {
                 idle_at?: string | null;
                 /** @description Who may call its ports by its own host name, when not only those with a key. */
                 ports?: components["schemas"]["PortAccess"];
+                port_host?: components["schemas"]["PortHost"] | null;
+                /** @description The volumes that are mounted in it. */
+                volumes?: components["schemas"]["VolumeMount"][];
                 paused?: components["schemas"]["PausedView"] | null;
                 ended?: components["schemas"]["EndedView"] | null;
                 /**
@@ -6362,6 +6740,13 @@ export interface components {
          * @enum {string}
          */
         PortAccess: "keys" | "token" | "public";
+        /** @description The host that requests to the ports of a sandbox name; `${PORT}` stands for the port. */
+        PortHost: string;
+        /** @description A link to a port, under a name that belongs to it alone. */
+        PortLink: {
+            /** @description The whole address. It opens the port in one browser, once; that browser may then come back for some hours. */
+            url: string;
+        };
         /** @description Why a request was not done. */
         Problem: {
             /** @description A stable name of this kind of problem, such as `/problems/not-found`. */
@@ -6429,6 +6814,64 @@ export interface components {
          * @enum {string}
          */
         PullPhase: "open" | "checking" | "mergeable" | "conflicted" | "merged" | "closed";
+        /** @description What people want of the pull requests of a repository. */
+        PullRules: {
+            /**
+             * Format: int64
+             * @description So many people must approve its head before it is merged; nobody when left out.
+             * @default null
+             */
+            approvals?: number | null;
+            /**
+             * @description Labels that every pull of a task gets.
+             * @default []
+             */
+            labels?: string[];
+            /**
+             * @description Whose review is asked for, by login.
+             * @default []
+             */
+            reviewers?: string[];
+            /**
+             * @description A pull of a task is opened as a draft.
+             * @default false
+             */
+            draft?: boolean;
+            /**
+             * @description A pull of a task is merged by itself once nothing stands in the way.
+             * @default false
+             */
+            auto_merge?: boolean;
+        };
+        /** @description Changes what is wanted of the pull requests of a repository; what is left out stays. */
+        PullRulesChange: {
+            /**
+             * Format: int64
+             * @description So many people must approve its head before it is merged.
+             * @default null
+             */
+            approvals?: number | null;
+            /**
+             * @description Labels that every pull of a task gets.
+             * @default null
+             */
+            labels?: string[] | null;
+            /**
+             * @description Whose review is asked for, by login.
+             * @default null
+             */
+            reviewers?: string[] | null;
+            /**
+             * @description A pull of a task is opened as a draft.
+             * @default null
+             */
+            draft?: boolean | null;
+            /**
+             * @description A pull of a task is merged by itself once nothing stands in the way.
+             * @default null
+             */
+            auto_merge?: boolean | null;
+        };
         /** @description A pull request. */
         PullView: {
             /** @description The repository. */
@@ -6466,6 +6909,11 @@ export interface components {
             auto_merge?: components["schemas"]["MergeStyle"] | null;
             checks?: components["schemas"]["CheckState"] | null;
             verdict?: components["schemas"]["Verdict"] | null;
+            /**
+             * Format: int64
+             * @description How many approve its head as it is.
+             */
+            approvals?: number;
             merge_commit?: components["schemas"]["CommitId"] | null;
             /**
              * Format: date-time
@@ -6576,6 +7024,21 @@ export interface components {
              * @default null
              */
             largest_file_mb?: number | null;
+            /** @default null */
+            pulls?: components["schemas"]["PullRulesChange"] | null;
+        };
+        /** @description What a repository's forge answered when it was asked who we are there and what we may do. */
+        RepoFitness: {
+            /** @description Where its pull requests are: `embedded`, `github`, `gitea`. */
+            forge: string;
+            /** @description Whether the forge answered and knows our credential. */
+            reached: boolean;
+            /** @description Our name there. */
+            login?: string | null;
+            /** @description The branch that work starts from, as the forge has it. */
+            default_branch?: string | null;
+            /** @description What is missing, each a sentence with what would give it. Empty when nothing is. */
+            missing: string[];
         };
         /** @description Names a repository in this house, in addresses and folders. */
         RepoName: string;
@@ -6631,6 +7094,14 @@ export interface components {
              * @default null
              */
             largest_file_mb?: number | null;
+            /**
+             * @description What is wanted of its pull requests.
+             * @default {
+             *       "auto_merge": false,
+             *       "draft": false
+             *     }
+             */
+            pulls?: components["schemas"]["PullRules"];
         };
         /** @description Where a repository comes from: a path, an address, or `github:owner/name`. It holds no credential. */
         RepoSource: string;
@@ -6782,6 +7253,9 @@ export interface components {
             idle_at?: string | null;
             /** @description Who may call its ports by its own host name, when not only those with a key. */
             ports?: components["schemas"]["PortAccess"];
+            port_host?: components["schemas"]["PortHost"] | null;
+            /** @description The volumes that are mounted in it. */
+            volumes?: components["schemas"]["VolumeMount"][];
             paused?: components["schemas"]["PausedView"] | null;
             ended?: components["schemas"]["EndedView"] | null;
             /**
@@ -6938,6 +7412,25 @@ export interface components {
          * @enum {string}
          */
         Status: "starting" | "running" | "paused" | "error" | "stopped";
+        /** @description The keys of one browser's subscription, in URL-safe Base64. */
+        SubscriptionKeys: {
+            /** @description Its public key: 65 bytes. */
+            p256dh: string;
+            /** @description A secret that it shares with us alone: 16 bytes. */
+            auth: string;
+        };
+        /** @description A browser that is told. */
+        SubscriptionView: {
+            /** @description Names it here. */
+            id: string;
+            /** @description Who carries its notices. */
+            service: string;
+            /**
+             * Format: date-time
+             * @description Since when.
+             */
+            created_at: string;
+        };
         /** @description Changes a card; what is left out stays. */
         TaskChange: {
             /**
@@ -7316,6 +7809,21 @@ export interface components {
          * @enum {string}
          */
         Voice: "user" | "agent" | "house";
+        /** @description Names a volume. */
+        VolumeId: string;
+        /** @description A volume, and where it is mounted. */
+        VolumeMount: {
+            /** @description The volume. */
+            volume: components["schemas"]["VolumeId"];
+            /** @description What people call it. */
+            name: components["schemas"]["VolumeName"];
+            /** @description Where it is inside. */
+            path: components["schemas"]["VolumePath"];
+        };
+        /** @description What people call a volume. */
+        VolumeName: string;
+        /** @description Where a volume is mounted: a folder inside that is no part of the system. */
+        VolumePath: string;
         /**
          * @description Where people want it to be.
          * @enum {string}

@@ -123,28 +123,39 @@ export function CardFace({
           after {task.depends_on.map((it) => `task-${it.task_id}`).join(', ')}
         </p>
       )}
-      <footer className="mt-2 flex flex-wrap items-center gap-x-2.5 gap-y-1 text-tiny text-faint">
-        <DeskDot task={task} />
-        <span className="max-w-28 truncate" title={`Repository ${task.repo}`}>
-          {task.repo}
-        </span>
-        <Distance task={task} />
-        {task.labels.slice(0, 2).map((label) => (
-          <span key={label} className="rounded bg-well px-1 text-soft">
-            {label}
+      <footer className="mt-2 space-y-1 text-tiny text-faint">
+        <div className="flex min-w-0 items-center gap-2">
+          <DeskDot task={task} />
+          <span
+            className="min-w-0 flex-1 truncate"
+            title={`${task.agent ? `Agent ${task.agent}, repository` : 'Repository'} ${task.repo}`}
+          >
+            {task.agent && <span className="text-soft">{task.agent} · </span>}
+            {task.repo}
           </span>
-        ))}
-        <span className="ml-auto flex items-center gap-2.5">
-          {task.pull && (
-            <span className="flex items-center gap-1 text-soft" title={`Pull request ${task.pull.number}`}>
-              <ChecksRing phase={task.pull.phase} />
-              <GitPullRequest aria-hidden className="size-3.5" />#{task.pull.number}
-            </span>
-          )}
-          {cost && <span title="Spent on models">{cost}</span>}
           <Clock task={task} />
-          {waits && <Hand aria-label={`It ${needsInWords(task)}`} className="size-3.5 text-brass" />}
-        </span>
+        </div>
+        {(cost || task.pull || waits || task.sandbox_id || hasDistance(task) || task.labels.length > 0) && (
+          <div className="flex min-w-0 items-center gap-2">
+            <Distance task={task} />
+            <Isolation task={task} />
+            <span className="flex h-4.5 min-w-0 flex-1 flex-wrap gap-1 overflow-hidden">
+              {task.labels.slice(0, 3).map((label) => (
+                <span key={label} className="max-w-full truncate rounded bg-well px-1 text-soft">
+                  {label}
+                </span>
+              ))}
+            </span>
+            {task.pull && (
+              <span className="flex items-center gap-1 text-soft" title={`Pull request ${task.pull.number}`}>
+                <ChecksRing phase={task.pull.phase} />
+                <GitPullRequest aria-hidden className="size-3.5" />#{task.pull.number}
+              </span>
+            )}
+            {cost && <span title="Spent on models">{cost}</span>}
+            {waits && <Hand aria-label={`It ${needsInWords(task)}`} className="size-3.5 text-brass" />}
+          </div>
+        )}
       </footer>
     </div>
   )
@@ -156,7 +167,7 @@ function Doing({ task }: { task: Task }) {
     return (
       <p
         className={cx(
-          'mt-1.5 line-clamp-2 rounded-md px-2 py-1 text-small wrap-anywhere',
+          'mt-1.5 line-clamp-3 rounded-md px-2 py-1 text-small wrap-anywhere',
           task.phase === 'failed' ? 'bg-oxblood-wash text-oxblood' : 'bg-brass-wash text-brass',
         )}
       >
@@ -184,11 +195,11 @@ function Clash({ task }: { task: Task }) {
   return (
     <p
       data-conflict={first.task_id ?? 'base'}
-      className="mt-1.5 flex items-center gap-1.5 text-small text-oxblood"
+      className="mt-1.5 flex gap-1.5 text-small leading-4.5 text-oxblood"
       title={paths.join('\n')}
     >
-      <GitCompareArrows aria-hidden className="size-3.5 shrink-0" />
-      <span className="truncate">
+      <GitCompareArrows aria-hidden className="mt-0.5 size-3.5 shrink-0" />
+      <span className="line-clamp-2">
         conflicts with {first.task_id == null ? (task.base ?? 'its base') : `task-${first.task_id}`}
         {rest.length > 0 && ` and ${rest.length} more`}
         {paths[0] && <span className="text-faint"> in {paths[0].split('/').at(-1)}</span>}
@@ -197,41 +208,43 @@ function Clash({ task }: { task: Task }) {
   )
 }
 
-/** The sandbox behind the card: running, paused, or gone; and how strongly it is kept apart. */
+/** The sandbox behind the card: running, paused, or gone. */
 function DeskDot({ task }: { task: Task }) {
   const sandbox = useSandboxOf(task)
-  if (!task.sandbox_id && !task.isolation) return null
   const state = sandbox?.status ?? (task.sandbox_id && !isOver(task) ? 'gone' : undefined)
-  const isolation = sandbox?.isolation ?? task.isolation
+  if (!state) return null
   return (
     <span
-      className="flex items-center gap-1"
-      title={[state && `Sandbox ${state}`, isolation && `isolated by ${isolation}`]
-        .filter(Boolean)
-        .join(', ')}
-    >
-      {state && (
-        <span
-          role="img"
-          aria-label={`Sandbox ${state}`}
-          className={cx(
-            'size-2 rounded-full',
-            state === 'running' ? 'bg-lamp' : state === 'paused' ? 'bg-slate' : 'border border-line-strong',
-          )}
-        />
+      role="img"
+      aria-label={`Sandbox ${state}`}
+      title={`Sandbox ${state}`}
+      className={cx(
+        'size-2 shrink-0 rounded-full',
+        state === 'running' ? 'bg-lamp' : state === 'paused' ? 'bg-slate' : 'border border-line-strong',
       )}
-      {isolation}
-    </span>
+    />
   )
 }
+
+/** How strongly its sandbox is kept apart. */
+function Isolation({ task }: { task: Task }) {
+  const isolation = useSandboxOf(task)?.isolation ?? task.isolation
+  return isolation && !isOver(task) ? (
+    <span className="shrink-0" title={`Isolated by ${isolation}`}>
+      {isolation}
+    </span>
+  ) : null
+}
+
+const hasDistance = (task: Task) => (task.ahead ?? 0) + (task.behind ?? 0) > 0 && !isOver(task)
 
 function Distance({ task }: { task: Task }) {
   const ahead = task.ahead ?? 0
   const behind = task.behind ?? 0
-  if ((ahead === 0 && behind === 0) || isOver(task)) return null
+  if (!hasDistance(task)) return null
   return (
     <span
-      className="flex gap-1.5"
+      className="flex shrink-0 gap-1.5"
       title={`${ahead} ahead of and ${behind} behind ${task.base ?? 'its base'}`}
     >
       {ahead > 0 && <span>↑{ahead}</span>}

@@ -43,6 +43,7 @@ export function ColumnView({ column, tasks, held, current, chosen, onCurrent, on
     <section
       ref={setNodeRef}
       data-column={column}
+      data-over={isOver || undefined}
       aria-labelledby={heading}
       className={cx(
         'flex min-h-0 min-w-0 snap-start flex-col rounded-2xl border border-transparent bg-well/45 transition-[background-color,border-color,opacity] duration-150',

@@ -75,6 +75,8 @@ export function Columns({
       sensors={sensors}
       onDragStart={(event) => setHeld(event.active.data.current as Task)}
       onDragEnd={drop}
+      // Only the very edge scrolls: a card that is picked up in the last column must not run away.
+      autoScroll={{ threshold: { x: 0.03, y: 0.12 } }}
       onDragCancel={() => setHeld(undefined)}
       accessibility={{
         screenReaderInstructions: { draggable: 'Press full stop for what can be done with this card.' },
@@ -83,7 +85,7 @@ export function Columns({
       <ColumnTabs columns={columns} scroller={scroller} />
       <div
         ref={scroller}
-        className="grid min-h-0 flex-1 auto-cols-[minmax(13.25rem,1fr)] grid-flow-col gap-2.5 overflow-x-auto px-4 pb-4 max-md:snap-x max-md:snap-mandatory max-md:auto-cols-[86vw] max-md:scroll-px-4 md:px-6"
+        className="grid min-h-0 flex-1 auto-cols-[minmax(11.5rem,1fr)] grid-flow-col gap-2.5 overflow-x-auto px-4 pb-4 max-md:snap-x max-md:snap-mandatory max-md:auto-cols-[86vw] max-md:scroll-px-4 md:px-6"
       >
         {COLUMNS.map((column) => (
           <ColumnView

@@ -49,10 +49,19 @@ export default function Chart({
         legend: { show: series.length > 1, live: false },
         cursor: { drag: { x: false, y: false } },
         scales: {
-          x: { range: (_, low, high) => [Math.min(low, high - SHORTEST_S), high] },
+          x: {
+            // Before the first value there are the last minutes, empty.
+            range: (_, low: number | null, high: number | null) => {
+              const end = high ?? Date.now() / 1000
+              return [Math.min(low ?? end, end - SHORTEST_S), end]
+            },
+          },
           y: { range: (_, low, high) => [Math.min(0, low ?? 0), Math.max(1, (high ?? 1) * 1.1)] },
         },
-        axes: [axis, { ...axis, size: 44 }],
+        axes: [
+          { ...axis, space: 90, values: (_, ticks) => ticks.map(clock) },
+          { ...axis, size: 44 },
+        ],
         series: [
           {},
           ...series.map((it) => ({
@@ -84,10 +93,13 @@ export default function Chart({
       ref={home}
       role="img"
       aria-label={label}
-      className="w-full text-tiny [&_.u-legend]:text-small [&_.u-legend_th]:font-normal!"
+      className="w-full text-tiny [&_.u-legend]:font-sans [&_.u-legend]:text-small [&_.u-legend]:text-soft [&_.u-legend_th]:font-normal!"
     />
   )
 }
+
+const CLOCK = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' })
+const clock = (second: number) => CLOCK.format(second * 1000)
 
 function shape(times: readonly number[], series: readonly Series[]): uPlot.AlignedData {
   return [[...times], ...series.map((it) => [...it.values])] as uPlot.AlignedData

@@ -7,7 +7,7 @@ import { providers, sandboxes } from '../api/queries'
 import { tasks } from '../task/queries'
 import { useReading } from '../ui/clock'
 import { cx } from '../ui/cx'
-import { dollars } from '../ui/money'
+import { bytes, dollars } from '../ui/money'
 import { Chip, PageHead, Skeleton, Trouble } from '../ui/Small'
 import { Bars } from './Bars'
 import { DeskUse } from './DeskUse'
@@ -29,8 +29,15 @@ export default function DashboardPage() {
   const hits = samples && total(samples, 'carrel_pool_hits_total')
   const misses = samples && total(samples, 'carrel_pool_misses_total')
   const share = hits !== undefined && hits + (misses ?? 0) > 0 ? hits / (hits + (misses ?? 0)) : undefined
+  /** What was not measured yet is not known; what was never counted is nought. */
+  const gauge = (name: string, labels?: Record<string, string>) => samples && total(samples, name, labels)
+  const counter = (name: string) => samples && (total(samples, name) ?? 0)
+  const created = (part: number) =>
+    seconds(samples && percentile(samples, 'carrel_sandbox_step_seconds', part, { step: 'create' }))
   const left = samples && total(samples, 'carrel_forge_budget_remaining')
   const most = samples && total(samples, 'carrel_forge_budget_limit')
+  const free = gauge('carrel_disk_bytes', { kind: 'free' })
+  const disk = gauge('carrel_disk_bytes', { kind: 'total' })
 
   return (
     <>
@@ -50,38 +57,53 @@ export default function DashboardPage() {
           value={String(by('ready'))}
           note={`${by('paused')} paused · ${by('failed')} failed`}
         />
-        <Figure name="Tasks queued" value={String(told.queued)} note={`${told.merged} merged so far`} />
+        <Figure
+          name="Tasks working"
+          value={String(told.working)}
+          note={`${told.queued} queued · ${told.inReview} in review`}
+        />
+        <Figure
+          name="Need somebody"
+          value={String(told.needy)}
+          note={told.needy === 0 ? 'nobody waits for you' : 'questions and failures'}
+        />
         <Figure
           name="Cost per merged pull"
           value={dollars(told.costPerMerge) ?? '$0'}
           note={`${dollars(told.spent) ?? '$0'} spent in all`}
         />
         <Figure
-          name="Task, start to merge"
-          value={seconds(told.medianSeconds)}
-          note="the middle one of those merged"
+          name="A desk is made in"
+          value={created(0.5)}
+          note={`p95 ${created(0.95)} · p99 ${created(0.99)}`}
         />
         <Figure
-          name="A desk is made in"
-          value={seconds(
-            samples && percentile(samples, 'carrel_sandbox_step_seconds', 0.5, { step: 'create' }),
-          )}
-          note={`p95 ${seconds(samples && percentile(samples, 'carrel_sandbox_step_seconds', 0.95, { step: 'create' }))}`}
+          name="Task, start to merge"
+          value={seconds(told.medianSeconds)}
+          note={`p95 ${seconds(told.slowSeconds)} · ${told.merged} merged`}
         />
         <Figure
           name="From the warm pool"
           value={share === undefined ? '–' : `${Math.round(share * 100)} %`}
-          note={`${(samples && total(samples, 'carrel_pool_waiting')) ?? 0} waiting warm`}
+          note={`${gauge('carrel_pool_waiting') ?? 0} waiting warm`}
         />
         <Figure
           name="GitHub budget"
           value={left === undefined ? '–' : left.toLocaleString('en-US')}
           note={most ? `of ${most.toLocaleString('en-US')} requests an hour` : 'no repository needs it'}
         />
+        <Figure
+          name="Disk free"
+          value={free === undefined ? '–' : bytes(free)}
+          note={disk === undefined ? 'where mirrors and layers are kept' : `of ${bytes(disk)}`}
+          isBad={free !== undefined && disk !== undefined && free < disk * 0.05}
+        />
+        <Zero name="Lost work" value={gauge('carrel_lost_work')} note="saved commits that are missing" />
+        <Zero name="Orphans" value={gauge('carrel_orphans')} note="sandboxes that nobody owns" />
         <Zero
-          name="Orphans"
-          value={samples ? (total(samples, 'carrel_orphans') ?? 0) : undefined}
-          note="sandboxes that nobody owns"
+          name="Zombies"
+          value={counter('carrel_zombies_total')}
+          note="found after their end, and ended"
         />
       </div>
 

@@ -1,50 +1,19 @@
 /** Processor and memory of each desk, measured while somebody looks. */
 import { useQueries } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { useEffect, useRef, useState } from 'react'
-import { callJson } from '../api/call'
-import type { SandboxView, StatsView } from '../api/types'
+import type { SandboxView } from '../api/types'
+import { type Use, usage } from '../desk/usage'
 import { bytes } from '../ui/money'
 
-interface Seen {
-  at: number
-  cpu: number
-}
+const MB = 1024 * 1024
 
 export function DeskUse({ sandboxes }: { sandboxes: readonly SandboxView[] }) {
-  const stats = useQueries({
-    queries: sandboxes.map((it) => ({
-      queryKey: ['stats', it.id],
-      queryFn: () => callJson<StatsView>(`/api/v1/sandboxes/${encodeURIComponent(it.id)}/stats`),
-      refetchInterval: 4_000,
-      staleTime: 0,
-      retry: false,
-    })),
-  })
-  const last = useRef(new Map<string, Seen>())
-  const [share, setShare] = useState<Record<string, number>>({})
-  const marks = stats.map((it) => it.data?.at ?? '').join()
-
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `marks` changes exactly when there is something new to count
-  useEffect(() => {
-    const next: Record<string, number> = {}
-    for (const { data } of stats) {
-      const cpu = data?.usage.cpu_us
-      if (!data || cpu == null) continue
-      const at = Date.parse(data.at)
-      const before = last.current.get(data.sandbox_id)
-      if (before && at > before.at) next[data.sandbox_id] = (cpu - before.cpu) / 1000 / (at - before.at)
-      last.current.set(data.sandbox_id, { at, cpu })
-    }
-    if (Object.keys(next).length > 0) setShare((now) => ({ ...now, ...next }))
-  }, [marks])
-
+  const uses = useQueries({ queries: sandboxes.map((it) => usage(it.id)) })
   return (
-    <ul className="grid gap-x-8 gap-y-3 md:grid-cols-2">
+    <ul className="grid gap-x-8 gap-y-4 md:grid-cols-2 xl:grid-cols-3">
       {sandboxes.map((sandbox, at) => {
-        const usage = stats[at]?.data?.usage
-        const cpu = share[sandbox.id]
-        const memory = usage?.memory_bytes ?? undefined
+        const told = uses[at]?.data ?? []
+        const last = told.at(-1)
         return (
           <li key={sandbox.id} className="min-w-0">
             <p className="flex items-baseline gap-3">
@@ -56,12 +25,24 @@ export function DeskUse({ sandboxes }: { sandboxes: readonly SandboxView[] }) {
                 {sandbox.task_id == null ? sandbox.id : `task-${sandbox.task_id}`}
               </Link>
               <span className="text-small text-faint">
-                {cpu === undefined ? '–' : `${Math.round(cpu * 100)} % cpu`} ·{' '}
-                {memory === undefined ? '–' : bytes(memory)}
+                {last?.cpu == null ? '–' : `${Math.round(last.cpu * 100)} % cpu`} ·{' '}
+                {last?.memory == null ? '–' : bytes(last.memory)}
               </span>
             </p>
-            <Bar part={(cpu ?? 0) / Math.max(0.1, sandbox.limits.cpus)} tone="bg-brass" />
-            <Bar part={(memory ?? 0) / (sandbox.limits.memory_mb * 1024 * 1024)} tone="bg-slate" />
+            <div className="mt-1 grid grid-cols-2 gap-2">
+              <Trace
+                uses={told}
+                read={(use) => use.cpu}
+                most={Math.max(0.1, sandbox.limits.cpus)}
+                colour="text-brass"
+              />
+              <Trace
+                uses={told}
+                read={(use) => use.memory}
+                most={sandbox.limits.memory_mb * MB}
+                colour="text-slate"
+              />
+            </div>
           </li>
         )
       })}
@@ -69,13 +50,42 @@ export function DeskUse({ sandboxes }: { sandboxes: readonly SandboxView[] }) {
   )
 }
 
-function Bar({ part, tone }: { part: number; tone: string }) {
+const POINTS = 60
+
+/** The last minutes as one line. The top edge is the limit. */
+function Trace({
+  uses,
+  read,
+  most,
+  colour,
+}: {
+  uses: readonly Use[]
+  read(use: Use): number | null
+  most: number
+  colour: string
+}) {
+  const shown = uses.slice(-POINTS)
+  const points = shown.flatMap((use, at) => {
+    const value = read(use)
+    const x = 100 - (shown.length - 1 - at) * (100 / (POINTS - 1))
+    return value === null ? [] : [`${x.toFixed(1)},${(24 - Math.min(1, value / most) * 22).toFixed(1)}`]
+  })
   return (
-    <span aria-hidden className="mt-1 block h-1 overflow-hidden rounded-full bg-well">
-      <span
-        className={`block h-full rounded-full transition-[width] duration-500 ${tone}`}
-        style={{ width: `${Math.min(100, Math.max(0, part * 100))}%` }}
-      />
-    </span>
+    <svg
+      aria-hidden
+      viewBox="0 0 100 26"
+      preserveAspectRatio="none"
+      className={`h-8 w-full rounded-md bg-well ${colour}`}
+    >
+      {points.length > 1 && (
+        <polyline
+          points={points.join(' ')}
+          fill="none"
+          stroke="currentColor"
+          strokeWidth="1.5"
+          vectorEffect="non-scaling-stroke"
+        />
+      )}
+    </svg>
   )
 }

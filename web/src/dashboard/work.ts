@@ -1,4 +1,5 @@
 /** What the tasks themselves tell of how work goes. */
+import { deal } from '../board/columns'
 import type { Task } from '../task/types'
 
 const DAY_MS = 86_400_000
@@ -10,12 +11,17 @@ export interface Work {
   /** What a merged pull cost, on average. */
   costPerMerge: number | undefined
   spent: number
-  /** From its start to its end, the middle one of those merged. */
+  /** From its start to its end: the middle one of those merged, and the one that nineteen of twenty are not slower than. */
   medianSeconds: number | undefined
+  slowSeconds: number | undefined
   queued: number
+  working: number
+  needy: number
+  inReview: number
 }
 
 export function work(tasks: readonly Task[], now: number, days = 14): Work {
+  const columns = deal(tasks)
   const merged = tasks.filter((task) => task.phase === 'merged')
   const counts = new Map<string, number>()
   for (let back = days - 1; back >= 0; back -= 1) counts.set(localDay(now - back * DAY_MS), 0)
@@ -39,7 +45,11 @@ export function work(tasks: readonly Task[], now: number, days = 14): Work {
     costPerMerge: merged.length > 0 ? spentOnMerged / merged.length : undefined,
     spent,
     medianSeconds: durations[Math.floor((durations.length - 1) / 2)],
-    queued: tasks.filter((task) => task.phase === 'queued').length,
+    slowSeconds: durations[Math.max(0, Math.ceil(durations.length * 0.95) - 1)],
+    queued: columns.queued.length,
+    working: columns.working.length,
+    needy: columns.needs_you.length,
+    inReview: columns.in_review.length,
   }
 }
 

@@ -24,6 +24,7 @@ export const PLACES = [
 /** Settings has rooms of its own; being in one of them is being there. */
 export const SETTINGS = [
   { to: '/settings', label: 'This browser', isForAdmins: false },
+  { to: '/members', label: 'Members', isForAdmins: true },
   { to: '/keys', label: 'Keys', isForAdmins: true },
   { to: '/secrets', label: 'Secrets', isForAdmins: true },
   { to: '/audit', label: 'Audit', isForAdmins: true },

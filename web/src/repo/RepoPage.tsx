@@ -19,6 +19,7 @@ import { Ago } from '../ui/Moments'
 import { Chip, Empty, Skeleton, Trouble } from '../ui/Small'
 import { Switch } from '../ui/Switch'
 import { toast } from '../ui/Toast'
+import { Connection } from './Connection'
 import { RepoPhase } from './ReposPage'
 
 const route = getRouteApi('/frame/repos/$name')
@@ -122,6 +123,7 @@ export function RepoPage() {
               </Fact>
             )}
           </dl>
+          <Connection repo={repo.name} />
         </Box>
         <Rules key={repo.revision} repo={repo} onSaved={put} />
         <RepoTasks repo={repo.name} />

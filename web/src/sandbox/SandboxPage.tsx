@@ -3,10 +3,11 @@ import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { ArrowLeft, Clock, Pause, Play, Trash2 } from 'lucide-react'
 import { DropdownMenu } from 'radix-ui'
-import type { ReactNode } from 'react'
+import { lazy, type ReactNode, Suspense } from 'react'
 import { Refusal, say } from '../api/problem'
 import { providers, sandbox as sandboxQuery } from '../api/queries'
 import type { Breaker, SandboxView } from '../api/types'
+import { EditorButton } from '../desk/EditorButton'
 import { Button } from '../ui/Button'
 import { Copy } from '../ui/Copy'
 import { Ago, Until } from '../ui/Moments'
@@ -14,6 +15,7 @@ import { menuItem, menuLook } from '../ui/menu'
 import { Chip, Empty, Skeleton, Trouble } from '../ui/Small'
 import { useShortcuts } from '../ui/shortcuts'
 import { duration } from '../ui/time'
+import { DeskTabs } from './DeskTabs'
 import { DestroyButton } from './DestroyButton'
 import { type Journal, useJournal } from './journal'
 import { Phase } from './Phase'
@@ -21,6 +23,7 @@ import { PhaseTrack } from './PhaseTrack'
 import { LOOKS, megabytes, possible } from './phases'
 import { useAbilities, useVerbs } from './verbs'
 
+const UsageCharts = lazy(() => import('../desk/UsageCharts'))
 const route = getRouteApi('/frame/sandboxes/$id')
 
 export function SandboxPage() {
@@ -66,6 +69,8 @@ export function SandboxPage() {
 }
 
 function Loaded({ sandbox }: { sandbox: SandboxView }) {
+  const { tab } = route.useSearch()
+  const navigate = route.useNavigate()
   const journal = useJournal(sandbox.id)
   const provider = useQuery(providers).data?.find((it) => it.name === sandbox.provider)
   return (
@@ -101,10 +106,21 @@ function Loaded({ sandbox }: { sandbox: SandboxView }) {
         <PhaseTrack sandbox={sandbox} lines={journal.lines} />
       </section>
 
-      <div className="grid items-start gap-5 lg:grid-cols-[minmax(0,5fr)_minmax(0,4fr)]">
-        <Facts sandbox={sandbox} breaker={provider?.breaker} />
-        <JournalCard journal={journal} />
-      </div>
+      <DeskTabs
+        sandbox={sandbox}
+        tab={tab ?? 'overview'}
+        onTab={(next) => void navigate({ search: next === 'overview' ? {} : { tab: next }, replace: true })}
+      >
+        {sandbox.phase === 'ready' && (
+          <Suspense fallback={<Skeleton className="h-52 rounded-2xl" />}>
+            <UsageCharts sandbox={sandbox} />
+          </Suspense>
+        )}
+        <div className="grid items-start gap-5 lg:grid-cols-[minmax(0,5fr)_minmax(0,4fr)]">
+          <Facts sandbox={sandbox} breaker={provider?.breaker} />
+          <JournalCard journal={journal} />
+        </div>
+      </DeskTabs>
     </div>
   )
 }
@@ -116,6 +132,7 @@ function Verbs({ sandbox }: { sandbox: SandboxView }) {
   const verbs = useVerbs(sandbox)
   return (
     <div className="flex flex-wrap gap-2">
+      {sandbox.phase === 'ready' && <EditorButton sandboxId={sandbox.id} folder="/" />}
       {can.pause && (
         <Button icon={<Pause />} onClick={() => verbs.pause.mutate()}>
           Pause
@@ -181,7 +198,13 @@ function Facts({ sandbox, breaker }: { sandbox: SandboxView; breaker: Breaker | 
         )}
         {sandbox.task_id != null && (
           <Fact name="Task">
-            <Chip tone="brass">task-{sandbox.task_id}</Chip>
+            <Link
+              to="/tasks/$id"
+              params={{ id: String(sandbox.task_id) }}
+              className="text-lamp underline underline-offset-4"
+            >
+              task-{sandbox.task_id}
+            </Link>
           </Fact>
         )}
         {sandbox.agent_id != null && <Fact name="Agent">{sandbox.agent_id}</Fact>}

@@ -12,7 +12,7 @@ import { Network } from '../desk/Network'
 import { Preview } from '../desk/Preview'
 import { Composer } from '../talk/Composer'
 import { Timeline } from '../talk/Timeline'
-import { useSandboxOf } from '../task/desk'
+import { CHECKOUT, useSandboxOf } from '../task/desk'
 import type { Moment, Session } from '../task/types'
 import { Button } from '../ui/Button'
 import { Segments } from '../ui/Segments'
@@ -139,8 +139,10 @@ function Talk({ session }: { session: Session }) {
             </Empty>
           ) : (
             <Suspense fallback={<Skeleton className="m-4 h-40" />}>
-              {tab === 'terminal' && <Terminal sandboxId={sandbox.id} />}
-              {tab === 'files' && <Files sandboxId={sandbox.id} home="/home" />}
+              {tab === 'terminal' && (
+                <Terminal sandboxId={sandbox.id} {...(session.repo ? { cwd: CHECKOUT } : {})} />
+              )}
+              {tab === 'files' && <Files sandboxId={sandbox.id} home={session.repo ? CHECKOUT : '/home'} />}
               {tab === 'preview' && <Preview sandboxId={sandbox.id} />}
               {tab === 'network' && <Network sandbox={sandbox} repo={session.repo} />}
               {tab === 'logs' && <Logs sandboxId={sandbox.id} />}

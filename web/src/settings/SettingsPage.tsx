@@ -7,6 +7,7 @@ import { useWishes } from '../notice/wishes'
 import { Button } from '../ui/Button'
 import { PageHead } from '../ui/Small'
 import { Switch } from '../ui/Switch'
+import { PushSwitch } from './PushSwitch'
 import { SettingsFrame } from './SettingsFrame'
 
 export function SettingsPage() {
@@ -47,6 +48,7 @@ export function SettingsPage() {
             <Switch isOn={wishes.desktop} onChange={(isOn) => void wantDesktop(isOn)}>
               A notice on the desktop, while this page is in the background
             </Switch>
+            <PushSwitch />
             {refused && (
               <p role="alert" className="text-small text-oxblood">
                 The browser does not allow notices from this address. Allow them in its settings for this

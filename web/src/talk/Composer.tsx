@@ -1,5 +1,5 @@
 /** Where one writes to an agent. What is said in the middle of a turn is read after it; files are put on its desk. */
-import { Paperclip, SendHorizontal, X } from 'lucide-react'
+import { Paperclip, SendHorizontal, X, Zap } from 'lucide-react'
 import { type Ref, useRef, useState } from 'react'
 import { say } from '../api/problem'
 import { write } from '../desk/files'
@@ -17,6 +17,8 @@ interface ComposerProps {
   disabledBecause?: string | undefined
   /** Answers whether it was taken. */
   onSend(text: string): Promise<boolean>
+  /** The same without waiting for the turn to end, where a turn can be broken off. */
+  onSendNow?: ((text: string) => Promise<boolean>) | undefined
   ref?: Ref<HTMLTextAreaElement>
 }
 
@@ -30,6 +32,7 @@ export function Composer({
   isRaised,
   disabledBecause,
   onSend,
+  onSendNow,
   ref,
 }: ComposerProps) {
   const [text, setText] = useState('')
@@ -37,7 +40,7 @@ export function Composer({
   const [isSending, setSending] = useState(false)
   const picker = useRef<HTMLInputElement>(null)
 
-  const send = async () => {
+  const send = async (how: (text: string) => Promise<boolean> = onSend) => {
     const words = text.trim()
     if ((!words && files.length === 0) || isSending || disabledBecause) return
     setSending(true)
@@ -51,7 +54,7 @@ export function Composer({
         }
       }
       const attached = paths.length > 0 ? `\n\nAttached:\n${paths.map((path) => `- ${path}`).join('\n')}` : ''
-      if (await onSend(`${words}${attached}`.trim())) {
+      if (await how(`${words}${attached}`.trim())) {
         setText('')
         setFiles([])
       }
@@ -116,12 +119,24 @@ export function Composer({
           onKeyDown={(event) => {
             if (event.key === 'Enter' && !event.shiftKey && !event.nativeEvent.isComposing) {
               event.preventDefault()
-              void send()
+              const isUrgent = (event.ctrlKey || event.metaKey) && isBusy
+              void send(isUrgent ? onSendNow : undefined)
             }
             if (event.key === 'Escape') event.currentTarget.blur()
           }}
           className="field-sizing-content max-h-48 min-h-8 min-w-0 flex-1 resize-none bg-transparent px-2 py-1.5 leading-5.5 outline-none disabled:opacity-60"
         />
+        {isBusy && onSendNow && !disabledBecause && (text.trim() || files.length > 0) && (
+          <Button
+            className="h-8"
+            icon={<Zap />}
+            disabled={isSending}
+            title="Breaks off what the agent is doing; what it did so far stays (Ctrl+Enter)"
+            onClick={() => void send(onSendNow)}
+          >
+            <span className="max-sm:sr-only">Now</span>
+          </Button>
+        )}
         <Button
           type="submit"
           tone="primary"

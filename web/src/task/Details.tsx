@@ -7,11 +7,11 @@ import { Ago } from '../ui/Moments'
 import { dollars } from '../ui/money'
 import { Chip } from '../ui/Small'
 import { UNTIL_WORDS } from './draft'
-import { branchOf } from './phases'
+import { branchOf, fetchLine } from './phases'
 import type { Task } from './types'
 
 export function Details({ task, sandbox }: { task: Task; sandbox: SandboxView | undefined }) {
-  const fetch = `git fetch ${window.location.origin}/git/${task.repo}.git ${branchOf(task)}`
+  const fetch = fetchLine(task)
   return (
     <section aria-label="Details" className="min-h-0 flex-1 overflow-y-auto px-5 py-3">
       <dl className="divide-y divide-line">

@@ -2,6 +2,7 @@
 import { Tabs as Radix } from 'radix-ui'
 import { lazy, type ReactNode, Suspense } from 'react'
 import type { SandboxView } from '../api/types'
+import { EditorButton } from '../desk/EditorButton'
 import { Files } from '../desk/Files'
 import { Logs } from '../desk/Logs'
 import { Network } from '../desk/Network'
@@ -10,8 +11,8 @@ import { useVerbs } from '../sandbox/verbs'
 import { Button } from '../ui/Button'
 import { Empty, Skeleton } from '../ui/Small'
 import { Details } from './Details'
-import { useSandboxOf } from './desk'
-import { isOver } from './phases'
+import { CHECKOUT, useSandboxOf } from './desk'
+import { fetchLine, isOver } from './phases'
 import { TAB_WORDS, TABS, type Tab } from './tabs'
 import type { Task } from './types'
 import type { Act } from './verbs'
@@ -27,16 +28,13 @@ interface TabsProps {
   onTab(tab: Tab): void
 }
 
-/** Where the checkout is inside. */
-export const CHECKOUT = '/home/user/repo'
-
 export function Tabs({ task, tab, since, act, onTab }: TabsProps) {
   const sandbox = useSandboxOf(task)
   return (
     <Radix.Root
       value={tab}
       onValueChange={(value) => onTab(value as Tab)}
-      className="flex min-h-0 flex-1 flex-col"
+      className="relative flex min-h-0 flex-1 flex-col"
     >
       <Radix.List
         aria-label="Work"
@@ -52,17 +50,22 @@ export function Tabs({ task, tab, since, act, onTab }: TabsProps) {
           </Radix.Trigger>
         ))}
       </Radix.List>
+      {sandbox?.phase === 'ready' && (
+        <div className="absolute top-1 right-3 bg-paper pl-2 max-lg:hidden">
+          <EditorButton sandboxId={sandbox.id} folder={CHECKOUT} fetch={fetchLine(task)} />
+        </div>
+      )}
       <Panel tab="diff">
         <DiffTab task={task} act={act} since={since} />
       </Panel>
       <Panel tab="terminal">
         <AtDesk task={task} sandbox={sandbox}>
-          {(id) => <Terminal sandboxId={id} />}
+          {(id) => <Terminal sandboxId={id} cwd={CHECKOUT} />}
         </AtDesk>
       </Panel>
       <Panel tab="files">
         <AtDesk task={task} sandbox={sandbox}>
-          {(id) => <Files sandboxId={id} home="/home" />}
+          {(id) => <Files sandboxId={id} home={CHECKOUT} />}
         </AtDesk>
       </Panel>
       <Panel tab="preview">

@@ -1,5 +1,5 @@
 /** The agent's work: the conversation on one side, what came of it on the other. */
-import { useQuery } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useCallback, useRef, useState } from 'react'
 import { Refusal, say } from '../api/problem'
@@ -10,6 +10,7 @@ import { Button } from '../ui/Button'
 import { cx } from '../ui/cx'
 import { Empty, Skeleton, Trouble } from '../ui/Small'
 import { useShortcuts } from '../ui/shortcuts'
+import { interrupt } from './interrupt'
 import { isBusy, isOver } from './phases'
 import { Question } from './Question'
 import { task as taskQuery, timeline } from './queries'
@@ -63,6 +64,7 @@ function Work({ task }: { task: Task }) {
   const navigate = route.useNavigate()
   const talk = useQuery(timeline(task.id))
   const act = useAct()
+  const cache = useQueryClient()
   const { attempt } = useMoves()
   const composer = useRef<HTMLTextAreaElement>(null)
   const [isTalking, setTalking] = useState(!search.tab)
@@ -90,6 +92,7 @@ function Work({ task }: { task: Task }) {
   const since = useCallback((seq: number) => show('diff', { since: seq }), [show])
   const fork = useCallback((seq: number) => void act(task, 'fork', { from: seq }), [act, task])
   const send = (text: string) => act(task, 'message', { text })
+  const sendNow = (text: string) => interrupt(cache, task.id, text)
 
   return (
     <>
@@ -156,6 +159,7 @@ function Work({ task }: { task: Task }) {
             sandboxId={task.sandbox_id}
             disabledBecause={isOver(task) ? 'This task is over. Fork it to go on.' : undefined}
             onSend={send}
+            onSendNow={task.phase === 'working' ? sendNow : undefined}
           />
         </section>
         <div className={cx('flex min-h-0 min-w-0 flex-col', isTalking && 'max-md:hidden')}>

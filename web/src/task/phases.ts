@@ -72,3 +72,7 @@ export function needsInWords(task: Task): string {
   if (!reason) return task.phase === 'failed' ? 'failed' : 'needs you'
   return REASONS[reason] ?? reason.replaceAll('_', ' ')
 }
+
+/** How the work of a task is brought into somebody's own checkout. */
+export const fetchLine = (task: Task) =>
+  `git fetch ${window.location.origin}/git/${task.repo}.git ${branchOf(task)}`

@@ -5,7 +5,7 @@
 //! | `sandboxes`, `pauses`, `copies`, `watching` | the control plane of sandboxes, both generations of paths |
 //! | `templates`, `builds`, `tags` | templates, as the SDKs' builder makes them |
 //! | `interpreter` | the template that the code interpreter's SDKs start from |
-//! | `lacking` | what is refused with a sentence |
+//! | `volumes`, `secrets` | what outlives sandboxes, and what is put into their requests on the way out |
 //! | `plane` | the way into sandboxes: by host name, by header, by token |
 //! | `ask`, `refusal`, `words`, `names`, `network` | how questions are read and answers written |
 //!
@@ -16,7 +16,6 @@ mod ask;
 mod builds;
 mod copies;
 pub(crate) mod interpreter;
-mod lacking;
 mod names;
 mod network;
 mod pauses;
@@ -24,8 +23,10 @@ pub(crate) mod plane;
 mod refusal;
 mod rest;
 mod sandboxes;
+mod secrets;
 mod tags;
 mod templates;
+mod volumes;
 mod watching;
 mod words;
 
@@ -39,6 +40,7 @@ use axum::{
 
 use crate::{door::Problem, house::Doors};
 pub(crate) use refusal::Refusal;
+pub(crate) use sandboxes::domain;
 
 /// The first segments of the paths that are E2B's. None of them is ours.
 const THEIRS: [&str; 10] = [
@@ -63,7 +65,8 @@ pub(crate) fn routes() -> Router<Doors> {
         .merge(templates::routes())
         .merge(builds::routes())
         .merge(tags::routes())
-        .merge(lacking::routes())
+        .merge(volumes::routes())
+        .merge(secrets::routes())
 }
 
 /// Whether a path of the house is one of E2B's.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use carrel_model::{
-    public::NewNetwork,
-    sandbox::{HostRule, Network, NetworkMode, PortAccess},
+    public::{NewNetwork, SandboxView},
+    sandbox::{AddressRange, HeaderName, HeaderText, Headers, HostRule, NetworkMode, PortAccess, PortHost},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -25,7 +25,17 @@ pub(super) struct Asked {
     egress_proxy: Option<Value>,
     mask_request_host: Option<String>,
     https_ports: Option<Vec<u16>>,
-    rules: Option<BTreeMap<String, Value>>,
+    rules: Option<BTreeMap<String, Vec<Rule>>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Rule {
+    transform: Option<Transform>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Transform {
+    headers: Option<BTreeMap<String, HeaderText>>,
 }
 
 impl Asked {
@@ -34,22 +44,24 @@ impl Asked {
         self.refuse_what_we_lack()?;
         let none = Vec::new();
         let (allow, deny) = (self.allow_out.as_ref().unwrap_or(&none), self.deny_out.as_ref().unwrap_or(&none));
-        let denies_all = internet == Some(false) || deny.iter().any(|range| EVERYWHERE.contains(&range.as_str()));
-        if let Some(range) = deny.iter().find(|range| !EVERYWHERE.contains(&range.as_str())) {
-            return Err(Refusal::malformed(format!(
-                "`denyOut` holds `{range}`: this server denies everything (`0.0.0.0/0`) or nothing; name in `allowOut` \
-                 what may be reached."
-            )));
-        }
-        let everything = |rule: &String| EVERYWHERE.contains(&rule.as_str()) || rule == "*";
-        if !denies_all || allow.iter().any(everything) {
-            return Ok(NewNetwork { mode: NetworkMode::Open, ..NewNetwork::default() });
-        }
-        if allow.is_empty() {
-            return Ok(NewNetwork { mode: NetworkMode::None, ..NewNetwork::default() });
+        let everywhere = |rule: &String| EVERYWHERE.contains(&rule.as_str());
+        let denies_all = internet == Some(false) || deny.iter().any(everywhere);
+        let ranges: Result<Vec<_>, _> = deny.iter().filter(|rule| !everywhere(rule)).map(|rule| range(rule)).collect();
+        let (ranges, headers) = (ranges?, self.headers()?);
+        if allow.iter().any(|rule| everywhere(rule) || rule == "*") {
+            return Ok(NewNetwork { mode: NetworkMode::Open, headers, ..NewNetwork::default() });
         }
         let rules: Result<Vec<_>, _> = allow.iter().map(|rule| host_rule(rule)).collect();
-        Ok(NewNetwork { mode: NetworkMode::Allow, allow: rules?, interface: false })
+        let rules = rules?;
+        Ok(match (denies_all, rules.is_empty()) {
+            (true, true) => NewNetwork { mode: NetworkMode::None, headers, ..NewNetwork::default() },
+            (true, false) => NewNetwork { mode: NetworkMode::Allow, allow: rules, headers, ..NewNetwork::default() },
+            // Without anything denied, what is allowed says nothing.
+            (false, _) if ranges.is_empty() => NewNetwork { mode: NetworkMode::Open, headers, ..NewNetwork::default() },
+            (false, _) => {
+                NewNetwork { mode: NetworkMode::Open, allow: rules, deny: ranges, headers, ..NewNetwork::default() }
+            }
+        })
     }
 
     /// Who may call its ports.
@@ -57,13 +69,39 @@ impl Asked {
         if self.allow_public_traffic == Some(false) { PortAccess::Token } else { PortAccess::Public }
     }
 
+    /// The host that requests to its ports name inside.
+    pub(super) fn port_host(&self) -> Result<Option<PortHost>, Refusal> {
+        let given = self.mask_request_host.clone().filter(|host| !host.is_empty());
+        let host = given.map(PortHost::try_from).transpose();
+        host.map_err(|malformed| Refusal::malformed(format!("`network.maskRequestHost`: {}.", malformed.rule)))
+    }
+
+    /// The headers that are put into requests on their way out.
+    fn headers(&self) -> Result<Headers, Refusal> {
+        let mut headers = Headers::new();
+        for (host, rules) in self.rules.iter().flatten() {
+            let odd = |why: &str| Refusal::malformed(format!("`network.rules` for `{host}`: {why}."));
+            let key = HostRule::try_from(host.to_ascii_lowercase()).map_err(|malformed| odd(malformed.rule))?;
+            for rule in rules {
+                let given = rule.transform.as_ref().and_then(|transform| transform.headers.clone());
+                for (name, text) in given.unwrap_or_default() {
+                    if text.as_str().contains("${e2b.identity.") {
+                        return Err(odd("tokens of identity are not issued by this server"));
+                    }
+                    let name = HeaderName::try_from(name.to_ascii_lowercase());
+                    let name = name.map_err(|malformed| odd(malformed.rule))?;
+                    headers.entry(key.clone()).or_default().insert(name, text);
+                }
+            }
+        }
+        Ok(headers)
+    }
+
     fn refuse_what_we_lack(&self) -> Result<(), Refusal> {
         let given = [
             ("dnsServers", self.dns_servers.as_ref().is_some_and(|servers| !servers.is_empty())),
             ("egressProxy", self.egress_proxy.as_ref().is_some_and(|proxy| !proxy.is_null())),
-            ("maskRequestHost", self.mask_request_host.as_ref().is_some_and(|host| !host.is_empty())),
             ("httpsPorts", self.https_ports.as_ref().is_some_and(|ports| !ports.is_empty())),
-            ("rules", self.rules.as_ref().is_some_and(|rules| !rules.is_empty())),
         ];
         match given.iter().find(|(_, given)| *given) {
             Some((name, _)) => Err(Refusal::malformed(format!(
@@ -75,18 +113,81 @@ impl Asked {
 }
 
 fn host_rule(rule: &str) -> Result<HostRule, Refusal> {
-    let single = rule.strip_suffix("/32").unwrap_or(rule);
-    HostRule::try_from(single.to_ascii_lowercase()).map_err(|malformed| {
-        Refusal::malformed(format!(
-            "`allowOut` holds `{rule}`: {}. Ranges of addresses are not understood.",
-            malformed.rule
-        ))
+    HostRule::try_from(rule.to_ascii_lowercase())
+        .map_err(|malformed| Refusal::malformed(format!("`allowOut` holds `{rule}`: {}.", malformed.rule)))
+}
+
+fn range(rule: &str) -> Result<AddressRange, Refusal> {
+    rule.parse().map_err(|malformed: carrel_model::Malformed| {
+        Refusal::malformed(format!("`denyOut` holds `{rule}`: {}. Names are not denied.", malformed.rule))
     })
 }
 
 /// The network of a sandbox as E2B shows it.
-pub(super) fn shown(network: &Network, ports: PortAccess) -> Value {
-    let allow: Vec<&str> = network.allow.iter().map(|rule| rule.as_str()).collect();
-    let deny: &[&str] = if network.mode == NetworkMode::Open { &[] } else { &EVERYWHERE[..1] };
-    json!({ "allowPublicTraffic": ports != PortAccess::Token, "allowOut": allow, "denyOut": deny })
+pub(super) fn shown(view: &SandboxView) -> Value {
+    let network = &view.network;
+    let allow: Vec<&str> = network.allow.iter().map(HostRule::as_str).collect();
+    let deny: Vec<String> = match network.mode {
+        NetworkMode::Open => network.deny.iter().map(ToString::to_string).collect(),
+        NetworkMode::Allow | NetworkMode::None => vec![EVERYWHERE[0].to_owned()],
+    };
+    let mut shown = json!({
+        "allowPublicTraffic": view.ports != PortAccess::Token,
+        "allowOut": allow,
+        "denyOut": deny,
+    });
+    if let Some(host) = &view.port_host {
+        shown["maskRequestHost"] = host.as_str().into();
+    }
+    if !network.headers.is_empty() {
+        let rules = network
+            .headers
+            .iter()
+            .map(|(host, headers)| (host.as_str().to_owned(), json!([{ "transform": { "headers": headers } }])));
+        shown["rules"] = Value::Object(rules.collect());
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(body: Value, internet: Option<bool>) -> Result<NewNetwork, Refusal> {
+        serde_json::from_value::<Asked>(body).expect("a question").understood(internet)
+    }
+
+    #[test]
+    fn what_is_allowed_and_denied_comes_to_a_mode() {
+        for (body, internet, mode, allow, deny) in [
+            (json!({}), None, NetworkMode::Open, 0, 0),
+            (json!({}), Some(false), NetworkMode::None, 0, 0),
+            (json!({"denyOut": ["0.0.0.0/0"]}), None, NetworkMode::None, 0, 0),
+            (json!({"denyOut": ["10.0.0.0/8", "8.8.8.8"]}), None, NetworkMode::Open, 0, 2),
+            (json!({"denyOut": ["8.8.0.0/16"], "allowOut": ["8.8.8.8"]}), None, NetworkMode::Open, 1, 1),
+            (json!({"allowOut": ["example.org"]}), None, NetworkMode::Open, 0, 0),
+            (json!({"allowOut": ["1.2.3.0/24", "*.example.org"]}), Some(false), NetworkMode::Allow, 2, 0),
+            (json!({"allowOut": ["*"], "denyOut": ["0.0.0.0/0"]}), None, NetworkMode::Open, 0, 0),
+        ] {
+            let network = asked(body.clone(), internet).expect("understood");
+            assert_eq!((network.mode, network.allow.len(), network.deny.len()), (mode, allow, deny), "{body}");
+        }
+        for bad in [
+            json!({"denyOut": ["example.org"]}),
+            json!({"denyOut": ["10.0.0.0/40"]}),
+            json!({"allowOut": ["http://x"], "denyOut": ["0.0.0.0/0"]}),
+            json!({"rules": {"x.org": [{"transform": {"headers": {"Host": "y"}}}]}}),
+            json!({"rules": {"x.org": [{"transform": {"headers": {"a": "${e2b.identity.tokens.aws}"}}}]}}),
+        ] {
+            assert!(asked(bad.clone(), None).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn rules_come_to_headers() {
+        let rules = json!({"rules": {"Api.Example.org": [{"transform": {"headers": {"Authorization": "Bearer x"}}}]}});
+        let network = asked(rules, None).expect("understood");
+        let headers = serde_json::to_value(&network.headers).expect("written");
+        assert_eq!(headers, json!({"api.example.org": {"authorization": "Bearer x"}}));
+    }
 }

@@ -24,6 +24,7 @@ use super::{Refusal, ask::sandbox_id, refusal::tombstone, rest::ReadToTheEnd};
 use crate::{
     door::{Asker, Origin, Passage, is_our_key, pass_on},
     house::{BODY_RESTS, Doors},
+    passes,
 };
 
 /// Where envd answers.
@@ -167,6 +168,25 @@ async fn visit(doors: &Doors, place: Place, request: Request) -> Result<Response
     let token = parts.headers.get("e2b-traffic-access-token").and_then(|token| token.to_str().ok()).map(str::to_owned);
     let visit = |grant| PortVisit { to, grant, token: token.as_deref(), origin: origin.as_deref() };
     let mut visited = doors.control.ports().visit(id, visit(None)).await;
+    if let Err(TurnedAway::KeyWanted) = visited
+        && let Some((code, rest)) = passes::code_in(&parts.uri)
+        && let Some(pass) = doors.passes.redeem(&code, id, *port)
+    {
+        let cookie = passes::set_cookie(&pass, doors.options.secure);
+        let about =
+            [(header::LOCATION, rest), (header::SET_COOKIE, cookie), (header::CACHE_CONTROL, "no-store".into())];
+        return Ok((axum::http::StatusCode::SEE_OTHER, about).into_response());
+    }
+    let passed = match visited {
+        Err(TurnedAway::KeyWanted) => doors.passes.grant(&parts.headers, id, *port),
+        _ => None,
+    };
+    if let Some(grant) = &passed
+        && doors.control.keys().stands(&grant.key).await.unwrap_or(false)
+    {
+        visited = doors.control.ports().visit(id, visit(Some(grant))).await;
+    }
+    passes::keep_to_ourselves(&mut parts.headers);
     if let Err(TurnedAway::KeyWanted) = visited {
         let Asker(grant): Asker =
             Asker::from_request_parts(&mut parts, doors).await.map_err(IntoResponse::into_response)?;
@@ -178,7 +198,11 @@ async fn visit(doors: &Doors, place: Place, request: Request) -> Result<Response
         Destination::Envd => for_envd(&mut parts, body).await?,
         Destination::Port(_) => body,
     };
-    let passage = Passage { host: format!("localhost:{port}"), prefix: None };
+    let host = match to {
+        Destination::Envd => format!("localhost:{port}"),
+        Destination::Port(port) => line.host(port),
+    };
+    let passage = Passage { host, prefix: None };
     pass_on(doors, line, passage, Request::from_parts(parts, body)).await.map_err(|error| {
         tracing::debug!(?error, sandbox = %id, port, "a visit broke off");
         answer(502, &place, "The sandbox is running but port is not open: it hung up without an answer", true)

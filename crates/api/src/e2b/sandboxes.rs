@@ -7,13 +7,13 @@ use axum::{
     extract::State,
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
-    routing::{get, post},
+    routing::{get, post, put},
 };
 use carrel_control::{Limit, Paging, SandboxQuery, Waited};
 use carrel_model::{
     Grant, SandboxId, Timestamp,
-    public::{NewSandbox, SandboxView},
-    sandbox::{EnvName, EnvValue, Lifetime, Metadata, Phase},
+    public::{NewSandbox, NewVolumeMount, SandboxView},
+    sandbox::{Depth, EnvName, EnvValue, Lifetime, Metadata, Phase},
 };
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
@@ -41,6 +41,7 @@ pub(super) fn routes() -> Router<Doors> {
         .route("/sandboxes/{id}", get(show).delete(kill))
         .route("/sandboxes/{id}/timeout", post(set_timeout))
         .route("/sandboxes/{id}/refreshes", post(refresh))
+        .route("/sandboxes/{id}/network", put(set_network))
 }
 
 /// Asks for a sandbox.
@@ -59,7 +60,7 @@ struct New {
     metadata: Option<BTreeMap<String, String>>,
     env_vars: Option<BTreeMap<String, String>>,
     iam: Option<Value>,
-    volume_mounts: Option<Vec<Value>>,
+    volume_mounts: Option<Vec<NewVolumeMount>>,
     /// Every sandbox asks for its token, whatever this says.
     #[allow(dead_code, reason = "named so that it is known")]
     secure: Option<bool>,
@@ -86,16 +87,14 @@ impl New {
         {
             return Err(Refusal::malformed("`iam` is not supported by this server: it issues no tokens of its own."));
         }
-        if self.volume_mounts.as_ref().is_some_and(|mounts| !mounts.is_empty()) {
-            return Err(Refusal::malformed("`volumeMounts` is not supported by this server yet."));
-        }
         let auto_pause = self.auto_pause == Some(true);
-        if auto_pause && self.auto_pause_memory == Some(false) {
+        let files_alone = auto_pause && self.auto_pause_memory == Some(false);
+        let auto_resume = self.auto_resume.as_ref().is_some_and(|auto_resume| auto_resume.enabled);
+        if auto_resume && files_alone {
             return Err(Refusal::malformed(
-                "`autoPauseMemory: false` is not supported: a sandbox that its timeout pauses keeps its memory.",
+                "`autoResume` does not go with `autoPauseMemory: false`: what was running does not come back by itself.",
             ));
         }
-        let auto_resume = self.auto_resume.as_ref().is_some_and(|auto_resume| auto_resume.enabled);
         if auto_resume && !auto_pause {
             return Err(Refusal::malformed(
                 "`autoResume` goes with `autoPause` only: what is killed does not come back.",
@@ -114,6 +113,9 @@ impl New {
             auto_resume: Some(auto_resume),
             network: Some(asked.understood(self.allow_internet_access)?),
             ports: Some(asked.ports()),
+            port_host: asked.port_host()?,
+            pause_depth: files_alone.then_some(Depth::Files),
+            volumes: self.volume_mounts,
             ..NewSandbox::default()
         })
     }
@@ -214,7 +216,7 @@ pub(super) async fn connection(
 }
 
 /// The domain under which ports have names: what the operator says, else the name that the client called us by.
-pub(super) fn domain(doors: &Doors, headers: &HeaderMap) -> Option<String> {
+pub(crate) fn domain(doors: &Doors, headers: &HeaderMap) -> Option<String> {
     if let Some(domain) = &doors.options.sandbox_domain {
         return Some(domain.clone());
     }
@@ -286,6 +288,30 @@ async fn set_timeout(
     }
     let lifetime = lifetime(asked.timeout)?;
     let set = doors.control.sandboxes().set_timeout(&grant, &id, lifetime).await;
+    set.map_err(|error| Refusal::of_sandbox(&id, error))?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// The whole of it anew: what is left out is cleared.
+#[derive(Debug, Deserialize)]
+struct NewEgress {
+    #[serde(flatten)]
+    network: AskedNetwork,
+    allow_internet_access: Option<bool>,
+}
+
+async fn set_network(
+    State(doors): State<Doors>,
+    Caller(grant): Caller,
+    Named(id): Named,
+    Body(asked): Body<NewEgress>,
+) -> Result<StatusCode, Refusal> {
+    let (_, state) = alive(&doors, &grant, &id).await?;
+    if state == "paused" {
+        return Err(Refusal::new(409, format!("Sandbox {id} is paused: connect to it first")));
+    }
+    let network = asked.network.understood(asked.allow_internet_access)?;
+    let set = doors.control.sandboxes().set_network(&grant, &id, network).await;
     set.map_err(|error| Refusal::of_sandbox(&id, error))?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -77,6 +77,8 @@ pub(super) fn listed(view: &SandboxView, state: &str) -> Value {
         "paused" => view.updated_at,
         _ => view.expires_at.unwrap_or(view.updated_at),
     };
+    let mounts: Vec<Value> =
+        view.volumes.iter().map(|mount| json!({ "name": mount.name, "path": mount.path })).collect();
     json!({
         "templateID": name,
         "alias": name,
@@ -90,7 +92,7 @@ pub(super) fn listed(view: &SandboxView, state: &str) -> Value {
         "metadata": view.metadata,
         "state": state,
         "envdVersion": ENVD_VERSION,
-        "volumeMounts": [],
+        "volumeMounts": mounts,
     })
 }
 
@@ -106,7 +108,7 @@ pub(super) fn detailed(
         "autoResume": view.auto_resume,
         "onTimeout": if view.auto_pause { "pause" } else { "kill" },
     });
-    shown["network"] = network::shown(&view.network, view.ports);
+    shown["network"] = network::shown(view);
     shown["allowInternetAccess"] = (view.network.mode != NetworkMode::None).into();
     shown["domain"] = domain.into();
     if let Some(token) = envd_access_token {

@@ -20,7 +20,7 @@ use std::{
 use axum::{
     Router,
     body::Body,
-    extract::Request,
+    extract::{Request, State},
     http::{Method, StatusCode},
     response::{IntoResponse, Response},
     routing::any,
@@ -68,7 +68,10 @@ pub(crate) fn routes(desks: Router) -> Router<Doors> {
     let manager = Arc::new(LocalSessionManager::default());
     let service = Arc::new(StreamableHttpService::new(move || Ok(server.clone()), manager, config));
     let sessions = Arc::new(Sessions::default());
-    let handle = move |asker: Result<Asker, Problem>, narrowed: Result<Query<Narrowed>, Problem>, request: Request| {
+    let handle = move |State(doors): State<Doors>,
+                       asker: Result<Asker, Problem>,
+                       narrowed: Result<Query<Narrowed>, Problem>,
+                       request: Request| {
         let (service, sessions) = (Arc::clone(&service), Arc::clone(&sessions));
         async move {
             let (Asker(grant), Query(narrowed)) = match (asker, narrowed) {
@@ -80,7 +83,7 @@ pub(crate) fn routes(desks: Router) -> Router<Doors> {
             }
             let is_end = request.method() == Method::DELETE;
             let mut request = request;
-            request.extensions_mut().insert(scope_of(&grant, narrowed));
+            request.extensions_mut().insert(scope_of(&doors, &grant, narrowed).await);
             request.extensions_mut().insert(Granted(grant.clone()));
             let response = service.handle(request).await;
             sessions.remember(&response, &grant, is_end);
@@ -91,10 +94,13 @@ pub(crate) fn routes(desks: Router) -> Router<Doors> {
     Router::new().route("/mcp", any(handle))
 }
 
-/// A sandbox is narrowed to itself, whatever it asks for.
-fn scope_of(grant: &Grant, narrowed: Narrowed) -> Scope {
+/// A sandbox is narrowed to itself and its task, whatever it asks for.
+async fn scope_of(doors: &Doors, grant: &Grant, narrowed: Narrowed) -> Scope {
     match &grant.authority {
-        Authority::Sandbox(me) => Scope { sandbox: Some(me.clone()), task: None },
+        Authority::Sandbox(me) => {
+            let task = doors.control.sandboxes().get(grant, me).await.ok().and_then(|desk| desk.task_id);
+            Scope { sandbox: Some(me.clone()), task }
+        }
         _ => Scope { sandbox: narrowed.sandbox_id, task: narrowed.task_id },
     }
 }

@@ -4,19 +4,24 @@ use axum::{extract::State, http::StatusCode};
 use carrel_control::Paging;
 use carrel_model::{
     KeyId,
-    public::{KeyView, Minted, NewKey, Page, Problem as ProblemBody},
+    public::{KeyChange, KeyView, Minted, NewKey, Page, Problem as ProblemBody},
 };
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
+use super::sign_in::SignInLink;
 use crate::{
     door::{AskedOnce, Asker, Created, Json, Limit, Name, Problem, Query, Waited, from_text},
     house::Doors,
 };
 
 pub(super) fn routes() -> OpenApiRouter<Doors> {
-    OpenApiRouter::new().routes(routes!(create, list)).routes(routes!(get, revoke)).routes(routes!(rotate))
+    OpenApiRouter::new()
+        .routes(routes!(create, list))
+        .routes(routes!(get, change, revoke))
+        .routes(routes!(rotate))
+        .routes(routes!(link))
 }
 
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -71,6 +76,32 @@ async fn get(
     Name(id): Name<KeyId>,
 ) -> Result<axum::Json<KeyView>, Problem> {
     Ok(axum::Json(doors.control.keys().get(&grant, &id).await?))
+}
+
+/// Changes the name or the role of a key; what is left out stays. The last good admin key stays one.
+#[utoipa::path(patch, path = "/keys/{id}", operation_id = "change_key", tag = "keys", params(("id" = KeyId, Path)), request_body = KeyChange,
+    responses((status = 200, description = "The key.", body = KeyView),
+        (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
+async fn change(
+    State(doors): State<Doors>,
+    Asker(grant): Asker,
+    Name(id): Name<KeyId>,
+    Json(change): Json<KeyChange>,
+) -> Result<axum::Json<KeyView>, Problem> {
+    Ok(axum::Json(doors.control.keys().change(&grant, &id, change).await?))
+}
+
+/// Makes a link that signs one browser in, once, as the holder of this key: how a new member comes in without seeing a key.
+#[utoipa::path(post, path = "/keys/{id}/link", operation_id = "create_key_link", tag = "keys", params(("id" = KeyId, Path)),
+    responses((status = 201, description = "The link.", body = SignInLink),
+        (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
+async fn link(
+    State(doors): State<Doors>,
+    Asker(grant): Asker,
+    Name(id): Name<KeyId>,
+) -> Result<Created<SignInLink>, Problem> {
+    let link = doors.control.keys().link_for(&grant, &id).await?;
+    Ok(Created { place: "/app/sign-in".into(), body: link.into(), repeated: false, waited: Waited::NotAsked })
 }
 
 /// Gives a key a new secret. The old one is void at once.

@@ -5,11 +5,15 @@ mod audit;
 mod events;
 mod execs;
 mod files;
+mod hooks;
 mod keys;
 mod logs;
+mod notices;
+mod port_links;
 mod ports;
 mod providers;
 mod pulls;
+mod reports;
 mod repos;
 mod sandboxes;
 mod secrets;
@@ -31,12 +35,15 @@ pub(crate) fn routes() -> OpenApiRouter<Doors> {
         .merge(files::routes())
         .merge(terminal::routes())
         .merge(ports::routes())
+        .merge(port_links::routes())
         .merge(logs::routes())
         .merge(templates::routes())
         .merge(repos::routes())
         .merge(agents::routes())
         .merge(sessions::routes())
         .merge(tasks::routes())
+        .merge(reports::routes())
+        .merge(hooks::routes())
         .merge(pulls::routes())
         .merge(events::routes())
         .merge(providers::routes())
@@ -44,5 +51,6 @@ pub(crate) fn routes() -> OpenApiRouter<Doors> {
         .merge(secrets::routes())
         .merge(audit::routes())
         .merge(usage::routes())
+        .merge(notices::routes())
         .merge(sign_in::routes())
 }

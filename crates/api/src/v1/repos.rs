@@ -4,7 +4,7 @@ use axum::{extract::State, http::StatusCode};
 use carrel_control::Paging;
 use carrel_model::{
     RepoName,
-    public::{NewRepo, Page, Problem as ProblemBody, PushView, RepoChange, RepoView},
+    public::{NewRepo, Page, Problem as ProblemBody, PushView, RepoChange, RepoFitness, RepoView},
 };
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -20,6 +20,7 @@ pub(super) fn routes() -> OpenApiRouter<Doors> {
         .routes(routes!(list, add))
         .routes(routes!(get, change, remove))
         .routes(routes!(sync))
+        .routes(routes!(test))
         .routes(routes!(pushes))
 }
 
@@ -96,6 +97,18 @@ async fn sync(
     Name(name): Name<RepoName>,
 ) -> Result<axum::Json<RepoView>, Problem> {
     Ok(axum::Json(doors.control.repos().sync(&grant, &name).await?))
+}
+
+/// Asks the repository's forge who we are there and what our credential lacks. Changes nothing.
+#[utoipa::path(post, path = "/repos/{name}/test", operation_id = "test_repo", tag = "repos", params(("name" = RepoName, Path)),
+    responses((status = 200, description = "What it answered.", body = RepoFitness),
+        (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
+async fn test(
+    State(doors): State<Doors>,
+    Asker(grant): Asker,
+    Name(name): Name<RepoName>,
+) -> Result<axum::Json<RepoFitness>, Problem> {
+    Ok(axum::Json(doors.control.repos().test(&grant, &name).await?))
 }
 
 #[derive(Debug, Deserialize, IntoParams)]

@@ -26,12 +26,18 @@ pub(super) fn routes() -> OpenApiRouter<Doors> {
 
 /// A link that signs one browser in, once.
 #[derive(Serialize, ToSchema)]
-struct SignInLink {
+pub(super) struct SignInLink {
     /// The path of the link, with its code in the fragment; put the server's address before it.
     path: String,
     /// When it is void.
     #[schema(value_type = String, format = DateTime)]
     expires_at: jiff::Timestamp,
+}
+
+impl From<carrel_control::Link> for SignInLink {
+    fn from(link: carrel_control::Link) -> Self {
+        SignInLink { path: format!("/app/sign-in#code={}", link.code), expires_at: link.expires_at }
+    }
 }
 
 /// Signs a browser in.
@@ -86,9 +92,7 @@ async fn sign_out(State(doors): State<Doors>, origin: Origin, parts: Parts) -> R
     responses((status = 201, description = "The link.", body = SignInLink),
         (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
 async fn link(State(doors): State<Doors>, Asker(grant): Asker) -> Result<Created<SignInLink>, Problem> {
-    let link = doors.control.keys().link(&grant).await?;
-    let path = format!("/app/sign-in#code={}", link.code);
-    let body = SignInLink { path, expires_at: link.expires_at };
+    let body = doors.control.keys().link(&grant).await?.into();
     Ok(Created { place: "/app/sign-in".into(), body, repeated: false, waited: Waited::NotAsked })
 }
 

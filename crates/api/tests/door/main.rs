@@ -1,6 +1,7 @@
 //! Through the HTTP door: a real server, real HTTP, the fake provider, on both databases.
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests: the names say it, and a panic is the verdict")]
 
+mod access;
 mod bad_input;
 mod breakdowns;
 mod described;
@@ -13,7 +14,9 @@ mod idempotency;
 mod keys;
 mod limits;
 mod mcp;
+mod members;
 mod models;
+mod notices;
 mod ports;
 mod pulls;
 mod repos;
@@ -23,6 +26,7 @@ mod secrets;
 mod sign_in;
 mod templates;
 mod terminal;
+mod webhooks;
 
 use carrel_model::{audit::Outcome, public::AuditView, public::Cursor};
 use carrel_store::{AuditFilter, Filter};

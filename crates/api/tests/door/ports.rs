@@ -78,6 +78,44 @@ on_both_databases! {
         database.drop().await;
     }
 
+    async fn a_browser_comes_to_a_port_by_a_link_that_works_once(database: TestDatabase) {
+        let (house, _bare) = House::bare(&database).await;
+        let sandbox = house.ready_sandbox().await;
+        let port = listening().await;
+        let place = format!("/api/v1/sandboxes/{}/port_link", sandbox.id);
+        let named = |path: &str| house.bare_request(Method::GET, path).header("host", format!("{port}-{}.localhost:7070", sandbox.id));
+        let (id, ada) = house.mint(serde_json::json!({"name": "Ada", "role": "member"})).await;
+        let asked = || house.request_as(&ada, Method::POST, &place).header("host", "127.0.0.1:7070");
+        let (status, link) = house.ask(asked().json(&serde_json::json!({"port": port}))).await;
+        assert_eq!(status.as_u16(), 201, "{link}");
+        let url = link["url"].as_str().unwrap();
+        let path = url.strip_prefix(&format!("http://{port}-{}.localhost:7070", sandbox.id)).unwrap();
+        refused(502, asked().json(&serde_json::json!({"port": 1}))).await;
+        refused(422, asked().json(&serde_json::json!({"port": 0}))).await;
+
+        refused(401, named("/")).await;
+        let quiet = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+        let opened = quiet.execute(named(path).build().unwrap()).await.unwrap();
+        assert_eq!((opened.status().as_u16(), &opened.headers()["location"]), (303, &"/".parse().unwrap()));
+        let cookie = opened.headers()["set-cookie"].to_str().unwrap().to_owned();
+        assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Lax") && !cookie.contains("Domain"), "{cookie}");
+        let pass = cookie.split(';').next().unwrap();
+        let shown = named("/a?b=c").header("cookie", format!("theirs=1; {pass}")).send().await.unwrap();
+        assert_eq!(shown.status(), 200);
+        let seen = shown.text().await.unwrap();
+        assert!(seen.starts_with("GET /a?b=c ") && seen.contains("cookie=theirs=1 ") , "what runs inside does not see the pass: {seen}");
+        refused(401, named(path)).await;
+        let other = listening().await;
+        let elsewhere = house.bare_request(Method::GET, "/").header("host", format!("{other}-{}.localhost", sandbox.id));
+        refused(401, elsewhere.header("cookie", pass)).await;
+        refused(401, named("/").header("cookie", pass).header("sec-fetch-site", "same-site").header("sec-fetch-mode", "cors")).await;
+
+        assert_eq!(house.request(Method::DELETE, &format!("/api/v1/keys/{id}")).send().await.unwrap().status(), 204);
+        refused(401, named("/").header("cookie", pass)).await;
+        house.close().await;
+        database.drop().await;
+    }
+
     async fn a_host_name_says_where_a_request_goes(database: TestDatabase) {
         let (house, _bare) = House::bare(&database).await;
         let sandbox = house.ready_sandbox().await;

@@ -85,6 +85,17 @@ pub(crate) async fn sync(house: &House, name: &str) -> Value {
 }
 
 on_both_databases! {
+    async fn a_repo_that_lives_here_lacks_nothing(database: TestDatabase) {
+        let house = House::open(&database).await;
+        add(&house, json!({"name": "here", "new": true})).await;
+        let (status, told) = house.ask(house.request(Method::POST, "/api/v1/repos/here/test")).await;
+        assert_eq!(status.as_u16(), 200, "{told}");
+        assert_eq!((&told["forge"], &told["reached"], &told["missing"]), (&json!("embedded"), &json!(true), &json!([])));
+        refused(404, house.request(Method::POST, "/api/v1/repos/nowhere/test")).await;
+        house.close().await;
+        database.drop().await;
+    }
+
     async fn a_repo_is_added_fetched_changed_and_removed(database: TestDatabase) {
         let house = House::open(&database).await;
         let (work, head) = upstream(&house).await;
@@ -209,6 +220,37 @@ on_both_databases! {
         assert_eq!(work.git(&["rev-parse", "main"]).await, head);
         let said = desk.refused(&["push", &address(&house, &house.key, "app"), "HEAD:main"]).await;
         assert!(said.contains("this branch is the upstream's"), "{said}");
+        house.close().await;
+        database.drop().await;
+    }
+
+    async fn what_a_sandbox_was_granted_ends_with_its_task(database: TestDatabase) {
+        let house = House::open(&database).await;
+        let (work, _) = upstream(&house).await;
+        add(&house, json!({"source": work.folder.to_str().unwrap(), "name": "app"})).await;
+        sync(&house, "app").await;
+        let post = async |path: &str, body: Value| {
+            let (status, answer) = house.ask(house.request(Method::POST, path).json(&body)).await;
+            assert!(status.is_success(), "{path}: {answer}");
+            answer
+        };
+        post("/api/v1/agents", json!({"name": "nobody", "dialect": "shell", "command": "true"})).await;
+        let task = post("/api/v1/tasks", json!({"repo": "app", "title": "x", "agent": "nobody"})).await;
+        let body = json!({"repo": "app", "task_id": task["id"]});
+        let sandbox = post("/api/v1/sandboxes?wait=ready", body).await;
+        let (_, grant) = house.mint(json!({"name": "inside", "role": "sandbox", "sandbox_id": sandbox["id"]})).await;
+        let own = address(&house, &grant, "app");
+        work.git(&["clone", "-q", &own, "../desk"]).await;
+        let desk = Work::new(&house, "desk");
+        desk.commit("done", "done").await;
+        let branch = format!("HEAD:task-{}", task["id"]);
+        desk.git(&["push", "-q", "origin", &branch]).await;
+        post(&format!("/api/v1/tasks/{}/close?wait=closed&timeout=300", task["id"]), json!({})).await;
+        desk.commit("more", "more").await;
+        for attempt in [vec!["push", "origin", branch.as_str()], vec!["fetch", "origin"]] {
+            let said = desk.refused(&attempt).await;
+            assert!(said.contains("is closed: its desk can neither fetch nor push any more"), "{said}");
+        }
         house.close().await;
         database.drop().await;
     }

@@ -51,6 +51,8 @@ const TABLE: &[(&str, &str, &str, [u16; 4])] = &[
     ("DELETE", "/sandboxes/OTHER/files?path=/x", "sandbox.files.write", [409, 409, 403, 403]),
     ("GET", "/sandboxes/OWN/ports/80/", "sandbox.port", [409, 409, 409, 403]),
     ("GET", "/sandboxes/OTHER/ports/80/", "sandbox.port", [409, 409, 403, 403]),
+    ("POST", "/sandboxes/OWN/port_link {\"port\": 80}", "sandbox.port", [409, 409, 409, 403]),
+    ("POST", "/sandboxes/OTHER/port_link {\"port\": 80}", "sandbox.port", [409, 409, 403, 403]),
     ("GET", "/sandboxes/OWN/stats", "sandbox.stats", [200, 200, 200, 200]),
     ("GET", "/sandboxes/OTHER/stats", "sandbox.stats", [200, 200, 403, 403]),
     ("GET", "/sandboxes/OWN/logs", "sandbox.read", [200, 200, 200, 200]),
@@ -69,8 +71,13 @@ const TABLE: &[(&str, &str, &str, [u16; 4])] = &[
     ("POST", "/keys {\"name\": \"x\", \"role\": \"member\"}", "key.create", [201, 403, 403, 403]),
     ("GET", "/keys", "key.read", [200, 403, 403, 403]),
     ("GET", "/keys/KEY", "key.read", [200, 403, 403, 403]),
+    ("PATCH", "/keys/KEY {\"name\": \"y\"}", "key.change", [200, 403, 403, 403]),
+    ("POST", "/keys/KEY/link", "key.change", [201, 403, 403, 403]),
     ("POST", "/keys/KEY/rotate", "key.rotate", [200, 403, 403, 403]),
     ("DELETE", "/keys/KEY", "key.revoke", [204, 403, 403, 403]),
+    ("GET", "/hooks", "hook.read", [200, 403, 403, 403]),
+    ("POST", "/hooks/hook_0000000000000000/replay {}", "hook.write", [404, 403, 403, 403]),
+    ("DELETE", "/hooks/hook_0000000000000000", "hook.write", [404, 403, 403, 403]),
     ("GET", "/audit", "audit.read", [200, 403, 403, 403]),
 ];
 

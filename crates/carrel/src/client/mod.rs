@@ -5,6 +5,8 @@ pub(crate) mod audit;
 mod copy;
 pub(crate) mod events;
 mod exec;
+pub(crate) mod hook;
+mod judge;
 pub(crate) mod key;
 pub(crate) mod mcp;
 pub(crate) mod pull;

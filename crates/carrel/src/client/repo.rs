@@ -3,7 +3,7 @@
 use carrel_model::{
     Branch, BranchFormat, RepoName, RepoSource,
     number::Whole,
-    public::{NewRepo, Page, PushView, RepoChange, RepoView},
+    public::{NewRepo, Page, PullRulesChange, PushView, RepoChange, RepoView},
     repo::MergeStyle,
 };
 use clap::{Args, Subcommand, ValueEnum};
@@ -96,6 +96,21 @@ pub(crate) struct Rules {
     /// The largest file that a push may bring, in MiB
     #[arg(long, value_name = "MIB")]
     largest_file_mb: Option<Whole<1, 4096>>,
+    /// How many must approve a pull request before it is merged
+    #[arg(long, value_name = "NUMBER")]
+    approvals: Option<Whole<0, 20>>,
+    /// A label that every pull request of a task gets
+    #[arg(long = "pull-label", value_name = "LABEL")]
+    pull_labels: Option<Vec<String>>,
+    /// Somebody whose review is asked for, by login
+    #[arg(long = "reviewer", value_name = "LOGIN")]
+    reviewers: Option<Vec<String>>,
+    /// Whether pull requests of tasks are opened as drafts
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
+    draft: Option<bool>,
+    /// Whether pull requests of tasks are merged by themselves once nothing stands in the way
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
+    auto_merge: Option<bool>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -117,7 +132,15 @@ impl From<Style> for MergeStyle {
 
 impl Rules {
     fn change(self) -> RepoChange {
+        let pulls = PullRulesChange {
+            approvals: self.approvals,
+            labels: self.pull_labels,
+            reviewers: self.reviewers,
+            draft: self.draft,
+            auto_merge: self.auto_merge,
+        };
         RepoChange {
+            pulls: (pulls != PullRulesChange::default()).then_some(pulls),
             default_branch: self.default_branch,
             forge: self.forge,
             check_command: self.check_command,
@@ -181,6 +204,7 @@ impl Add {
             deny_paths: rules.deny_paths,
             allow_secrets: rules.allow_secrets,
             largest_file_mb: rules.largest_file_mb,
+            pulls: rules.pulls,
         };
         let mut repo: RepoView = client.fetch(client.request(Method::POST, "/repos")?.json(&new)).await?;
         if !is_new && !self.no_wait {

@@ -335,7 +335,14 @@ impl Create {
         let limits = NewLimits { cpus: self.cpus, memory_mb: self.memory_mb, disk_mb: self.disk_mb, pids: self.pids };
         let network = self
             .network
-            .map(|mode| Ok::<_, Failure>(NewNetwork { mode, allow: allow.map_err(usage)?, interface: self.interface }))
+            .map(|mode| {
+                Ok::<_, Failure>(NewNetwork {
+                    mode,
+                    allow: allow.map_err(usage)?,
+                    interface: self.interface,
+                    ..NewNetwork::default()
+                })
+            })
             .transpose()?;
         if network.is_none() && self.interface {
             return Err(Failure::new("--interface goes with --network open").exit(Exit::Usage));
@@ -359,7 +366,7 @@ impl Create {
             idle_s: self.idle,
             limits: (limits != NewLimits::default()).then_some(limits),
             network,
-            ports: None,
+            ..NewSandbox::default()
         })
     }
 }

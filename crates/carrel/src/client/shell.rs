@@ -51,7 +51,7 @@ impl Args {
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Told {
-    Started {},
+    Started { exec_id: Option<String> },
     Exit { code: Option<i32>, note: Option<String> },
     Trouble { detail: String },
 }
@@ -59,7 +59,8 @@ enum Told {
 /// How a sitting ended.
 enum Left {
     Ended(Option<i32>, Option<String>),
-    Broken,
+    /// With the name of what goes on running, once it was told.
+    Broken(Option<String>),
     Asked,
 }
 
@@ -101,8 +102,12 @@ pub(super) async fn open(
             Err(Failure::new(note.unwrap_or_else(|| "the end of the terminal was not seen".into())))
         }
         Left::Asked => Err(Failure::pass_on(130)),
-        Left::Broken => Err(Failure::new("the connection to the terminal broke")
-            .hint("what ran in it goes on; `carrel sandbox shell --attach EXEC_ID` sits down at it again")),
+        Left::Broken(exec) => {
+            let exec = exec.unwrap_or_else(|| "EXEC_ID".into());
+            Err(Failure::new("the connection to the terminal broke").hint(format!(
+                "what ran in it goes on; `carrel sandbox shell {id} --attach {exec}` sits down at it again"
+            )))
+        }
     }
 }
 
@@ -116,6 +121,7 @@ where
     let mut ends = [SignalKind::terminate(), SignalKind::hangup()].map(|kind| signal(kind).ok());
     let [terminate, hangup] = &mut ends;
     let mut input_over = false;
+    let mut exec = None;
     loop {
         let message = tokio::select! {
             message = shown.next() => match message {
@@ -129,9 +135,13 @@ where
                         say::aside(format_args!("\r\ncarrel: {}\r", say::printable(&detail)));
                         continue;
                     }
-                    Ok(Told::Started {}) | Err(_) => continue,
+                    Ok(Told::Started { exec_id }) => {
+                        exec = exec_id;
+                        continue;
+                    }
+                    Err(_) => continue,
                 },
-                Some(Ok(Message::Close(_)) | Err(_)) | None => return Left::Broken,
+                Some(Ok(Message::Close(_)) | Err(_)) | None => return Left::Broken(exec),
                 Some(Ok(_)) => continue,
             },
             bytes = typed.recv(), if !input_over => match bytes {
@@ -153,7 +163,7 @@ where
             () = heard(hangup) => return Left::Asked,
         };
         if out.send(message).await.is_err() {
-            return Left::Broken;
+            return Left::Broken(exec);
         }
     }
 }

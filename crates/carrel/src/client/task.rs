@@ -90,6 +90,12 @@ pub(crate) enum Verb {
         #[arg(long)]
         agent: Option<AgentId>,
     },
+    /// Let a command score the attempts at a task
+    Judge(super::judge::Judge),
+    /// Choose one of several attempts: the others are closed, and kept
+    Promote(super::judge::Promote),
+    /// Open a sandbox at a checkpoint of a task
+    Open(super::judge::Open),
 }
 
 #[derive(Debug, Args)]
@@ -255,6 +261,9 @@ impl Verb {
                 let page: Page<TaskView> = client.fetch(request).await?;
                 show(client, &page.items, true)
             }
+            Verb::Judge(judge) => judge.run(client).await,
+            Verb::Promote(promote) => promote.run(client).await,
+            Verb::Open(open) => open.run(client).await,
         }
     }
 }
@@ -290,7 +299,7 @@ impl New {
             labels: self.labels,
             depends_on: self.depends_on,
             isolation: self.isolation,
-            network: mode.map(|mode| NewNetwork { mode, allow, interface: false }),
+            network: mode.map(|mode| NewNetwork { mode, allow, ..NewNetwork::default() }),
             budget_usd: self.budget,
         };
         let mut request = client.request(Method::POST, "/tasks")?.query(&self.wait.query(TaskPhase::InReview));
@@ -350,7 +359,10 @@ impl Act {
             };
             // One that cannot be moved does not keep the others.
             if let Err(error) = finished {
-                failure = Some(error);
+                // Every refusal is told; the last one says how it ended.
+                if let Some(earlier) = failure.replace(error) {
+                    let _ = earlier.report();
+                }
             }
         }
         failure.map_or(Ok(()), Err)

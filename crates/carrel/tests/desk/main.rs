@@ -7,5 +7,6 @@ mod mcp;
 mod models;
 mod server;
 mod tasks;
+mod trouble;
 mod work;
 mod yard;

@@ -8,83 +8,87 @@ use serde_json::{Value, json};
 
 use crate::yard::{Yard, engine, git};
 
+mod programs;
+mod reports;
+mod sessions;
+
 /// Far beyond what a slow machine needs: a test that waits longer hangs.
-const PATIENCE: &str = "300";
+pub(crate) const PATIENCE: &str = "300";
 
 impl Yard {
-    async fn post(&self, path: &str, body: Value) -> Value {
+    pub(crate) async fn post(&self, path: &str, body: Value) -> Value {
         let (status, answer) = self.house.ask(self.house.request(Method::POST, path).json(&body)).await;
         assert!(status.is_success(), "{path}: {status} {answer}");
         answer
     }
 
-    async fn look(&self, path: &str) -> Value {
+    pub(crate) async fn look(&self, path: &str) -> Value {
         let (status, answer) = self.house.ask(self.house.request(Method::GET, path)).await;
         assert_eq!(status, StatusCode::OK, "{path}: {answer}");
         answer
     }
 
     /// An empty repository that lives here.
-    async fn hosted(&self, name: &str, rules: Value) {
+    pub(crate) async fn hosted(&self, name: &str, rules: Value) {
         let mut body = json!({"name": name, "new": true});
         body.as_object_mut().unwrap().extend(rules.as_object().cloned().unwrap());
         self.post("/api/v1/repos", body).await;
     }
 
-    async fn agent(&self, name: &str, command: &str) {
+    pub(crate) async fn agent(&self, name: &str, command: &str) {
         self.post("/api/v1/agents", json!({"name": name, "dialect": "shell", "command": command})).await;
     }
 
     /// Writes a card, starts it, and waits until it is where it should be.
-    async fn task(&self, repo: &str, agent: &str, title: &str, phase: &str) -> Value {
+    pub(crate) async fn task(&self, repo: &str, agent: &str, title: &str, phase: &str) -> Value {
         let body = json!({"repo": repo, "agent": agent, "title": title, "start": true});
         let task = self.post(&format!("/api/v1/tasks?wait={phase}&timeout={PATIENCE}"), body).await;
         self.expect(&task, phase).await;
         task
     }
 
-    async fn act(&self, task: &Value, verb: &str, phase: &str) -> Value {
+    pub(crate) async fn act(&self, task: &Value, verb: &str, phase: &str) -> Value {
         let path = format!("/api/v1/tasks/{}/{verb}?wait={phase}&timeout={PATIENCE}", task["id"]);
         let task = self.post(&path, json!({})).await;
         self.expect(&task, phase).await;
         task
     }
 
-    async fn tell(&self, task: &Value, text: &str, phase: &str) -> Value {
+    pub(crate) async fn tell(&self, task: &Value, text: &str, phase: &str) -> Value {
         let path = format!("/api/v1/tasks/{}/message?wait={phase}&timeout={PATIENCE}", task["id"]);
         let task = self.post(&path, json!({"text": text})).await;
         self.expect(&task, phase).await;
         task
     }
 
-    async fn wait(&self, task: &Value, phase: &str) -> Value {
+    pub(crate) async fn wait(&self, task: &Value, phase: &str) -> Value {
         let path = format!("/api/v1/tasks/{}?wait={phase}&timeout={PATIENCE}", task["id"]);
         let task = self.look(&path).await;
         self.expect(&task, phase).await;
         task
     }
 
-    async fn expect(&self, task: &Value, phase: &str) {
+    pub(crate) async fn expect(&self, task: &Value, phase: &str) {
         assert_eq!(task["phase"], phase, "{task:#}\n{:#}", self.timeline(task).await);
     }
 
-    async fn timeline(&self, task: &Value) -> Value {
+    pub(crate) async fn timeline(&self, task: &Value) -> Value {
         self.look(&format!("/api/v1/tasks/{}/timeline?limit=1000", task["id"])).await["items"].clone()
     }
 
     /// What was said by somebody, one after the other.
-    async fn said(&self, task: &Value, kind: &str, role: &str) -> Vec<String> {
+    pub(crate) async fn said(&self, task: &Value, kind: &str, role: &str) -> Vec<String> {
         let items = self.timeline(task).await;
         let fits = |item: &&Value| item["kind"] == kind && item["role"] == role;
         items.as_array().unwrap().iter().filter(fits).map(|item| item["text"].as_str().unwrap().to_owned()).collect()
     }
 
-    async fn show(&self, repo: &str, what: &str) -> String {
+    pub(crate) async fn show(&self, repo: &str, what: &str) -> String {
         git(Some(&self.mirror(repo)), &["show", what]).await
     }
 }
 
-const COMMITS: &str = "echo \"$CARREL_PROMPT\" >>wishes.txt && git add -A && git commit -qm 'feat: a wish'";
+pub(crate) const COMMITS: &str = "echo \"$CARREL_PROMPT\" >>wishes.txt && git add -A && git commit -qm 'feat: a wish'";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sentence_becomes_a_merged_pull() {
@@ -204,6 +208,9 @@ async fn two_that_change_the_same_line_are_told_and_the_second_rebases() {
     assert_eq!(yard.show("hello", "main:README.md").await, "# Blue");
     let log = git(Some(&yard.mirror("hello")), &["log", "--format=%s", "main"]).await;
     assert!(log.contains("red") && log.contains("blue"), "{log}");
+    // How it was settled is known from now on.
+    let known = std::fs::read_dir(yard.mirror("hello").join("rr-cache")).unwrap().flatten();
+    assert!(known.into_iter().any(|entry| entry.path().join("postimage").exists()), "nothing was learnt");
     yard.close().await;
 }
 

@@ -259,3 +259,33 @@ async fn the_rest_of_the_command_line_answers() {
     assert_eq!(desk.json(&["openapi"]).await["info"]["title"], "Carrel");
     desk.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_sent_for_help_holds_no_secret_and_the_manual_every_verb() {
+    let data = tempfile::tempdir().unwrap();
+    let place = |name: &str| data.path().join(name).to_str().unwrap().to_owned();
+    let server = Server::with(binary(), data.path()).env("CARREL_SANDBOXES_PROVIDER", "fake").start().await;
+    let run = |args: &[&str]| {
+        let mut command = std::process::Command::new(binary());
+        command.args(["--data", data.path().to_str().unwrap(), "--url", &server.url]).args(args);
+        command.env("CARREL_E2B_API_KEY", "e2b_0123456789abcdef").env("CARREL_KEEPERS_LEASE_S", "17").output().unwrap()
+    };
+    let file = place("support.json");
+    let made = run(&["support", &file]);
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let told = std::fs::read_to_string(&file).unwrap();
+    let told_json: serde_json::Value = serde_json::from_str(&told).unwrap();
+    assert_eq!((&told_json["ready"], &told_json["settings"]["keepers.lease_s"]), (&"ready".into(), &"17".into()));
+    assert!(told_json["disk"]["total"].as_u64().unwrap() > 0 && told.contains("carrel_http_requests_total"), "{told}");
+    for secret in
+        ["e2b_0123456789abcdef", server.key.as_str(), std::fs::read_to_string(place("master.key")).unwrap().trim()]
+    {
+        assert!(!told.contains(secret), "a secret is in what is sent for help");
+    }
+    assert!(!run(&["support", &file]).status.success(), "a file was written over");
+    let disk = run(&["df"]);
+    assert!(String::from_utf8_lossy(&disk.stdout).contains("database"), "{disk:?}");
+    assert!(run(&["man", &place("man")]).status.success());
+    assert!(std::fs::read_to_string(place("man/carrel-task-merge.1")).unwrap().contains(".TH carrel-task-merge"));
+    assert!(server.terminate().await.success());
+}

@@ -269,3 +269,67 @@ async fn without_a_key_the_start_warns_and_the_use_says_why() {
     assert!(shown.contains("e2b.api_key"), "{shown}");
     assert!(!said.lock().unwrap().concat().contains("e2b_wrong"));
 }
+
+/// A folder with a repository of a few commits.
+fn repository(folder: &Path) {
+    let git = |args: &[&str]| {
+        let mut command = std::process::Command::new("git");
+        command.current_dir(folder).args(["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]).args(args);
+        let output = command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1").output().unwrap();
+        assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    };
+    std::fs::create_dir_all(folder).unwrap();
+    git(&["init", "-q", "-b", "main"]);
+    for number in 0..3 {
+        std::fs::write(folder.join("history.txt"), number.to_string()).unwrap();
+        git(&["add", "-A"]);
+        git(&["commit", "-q", "-m", &format!("feat: {number}")]);
+    }
+    git(&["checkout", "-q", "--detach"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_at_e2b_has_its_checkout_without_any_way_to_the_house_and_becomes_a_merged_pull() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let house = House::open().await;
+    let upstream = house.data.path().join("upstream");
+    repository(&upstream);
+    let client = reqwest::Client::new();
+    let ask = async |path: &str, body: Value| {
+        let url = format!("{}/api/v1{path}", house.server().url);
+        let answer = client.post(&url).bearer_auth(&house.server().key).json(&body).send().await.unwrap();
+        let (status, body) = (answer.status(), answer.text().await.unwrap());
+        assert!(status.is_success(), "{path}: {status} {body}");
+        serde_json::from_str::<Value>(&body).unwrap()
+    };
+    ask("/repos", serde_json::json!({"name": "hello", "source": upstream})).await;
+    ask("/repos/hello/sync", Value::Null).await;
+    // The first turn is refused: it brings a key. The second is told so, and takes it out.
+    let key = format!("AKIA{}", "Z7QXM3RTPLK2WV5N");
+    let turns = format!(
+        "git fetch -q origin && git log --oneline origin/main >seen.txt
+         if test -e .git/again; then git reset -q --soft origin/main; echo KEY= >env; else echo KEY={key} >env; fi
+         git add -A && git commit -qm 'feat: settings' && git push -q -f origin HEAD:task-1
+         touch .git/again; echo later >>later.txt"
+    );
+    ask("/agents", serde_json::json!({"name": "scribe", "dialect": "shell", "command": turns})).await;
+    let wanted = serde_json::json!({"repo": "hello", "agent": "scribe", "title": "Add settings", "start": true});
+    let task = ask("/tasks?wait=in_review&timeout=300", wanted).await;
+    assert_eq!((&task["phase"], &task["pull"]["phase"]), (&"in_review".into(), &"mergeable".into()), "{task:#}");
+    let desk = task["sandbox_id"].as_str().unwrap();
+    let told =
+        house.sh(desk, "cd /workspace && git status --porcelain && git remote get-url origin && wc -l <seen.txt").await;
+    assert_eq!(told, "/workspace.git\n3");
+    // No key, no token, no address of the house is anywhere inside.
+    let (key, url) = (&house.server().key, &house.server().url);
+    let search = format!(
+        "grep -rlF -e '{key}' -e '{url}' /workspace /workspace.git /home/user /tmp 2>/dev/null; env | grep -e crl_ -e {url}; true"
+    );
+    assert_eq!(house.sh(desk, &search).await, "");
+    let task = ask("/tasks/1/merge?wait=merged&timeout=300", serde_json::json!({})).await;
+    assert_eq!(task["phase"], "merged", "{task:#}");
+    let shown = std::process::Command::new("git").current_dir(&upstream).args(["show", "main:env"]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&shown.stdout), "KEY=\n");
+    while house.json(&["task", "show", "1"]).await["sandbox_id"].is_string() {}
+    house.close().await;
+}

@@ -1,6 +1,7 @@
 //! The real binary in its own process: killed, drained, misconfigured, and driven from the command line.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a panic is the verdict of a test")]
 
+mod backup;
 mod command_line;
 mod crash;
 mod databases;
@@ -9,6 +10,7 @@ mod e2b;
 mod engine;
 mod pulls;
 mod secrets;
+mod shell;
 mod work;
 
 use std::path::Path;

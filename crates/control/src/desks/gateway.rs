@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use carrel_git::{
     Mirror,
-    gateway::{Service, Upload, Version, View},
+    gateway::{Received, Service, Upload, Version, View},
 };
 use carrel_model::{
-    Action, Authority, Branch, BranchFormat, Grant, PushId, RepoName, SandboxId, Subject, TaskId,
+    Action, Authority, Branch, BranchFormat, CommitId, Grant, Holder, PushId, RepoName, SandboxId, Subject, TaskId,
     audit::{AuditLine, Outcome},
     push::Pusher,
     repo::{Push, PushedRef, Repo},
@@ -16,7 +16,7 @@ use carrel_model::{
 use tokio::io::AsyncRead;
 
 use super::repos::{bring_up_to_date, find};
-use crate::{Error, house::House, library};
+use crate::{Error, house::House, library, work};
 
 /// Lets fetches and pushes pass.
 pub struct GatewayDesk<'h> {
@@ -35,8 +35,8 @@ pub struct Visitor {
 /// From where somebody comes.
 enum Place {
     Outside,
-    /// A sandbox, with its task.
-    Sandbox(SandboxId, Option<TaskId>),
+    /// A sandbox, with whose desk it is, and the commit that its work began at.
+    Sandbox(SandboxId, Option<Holder>, Option<CommitId>),
 }
 
 impl GatewayDesk<'_> {
@@ -62,7 +62,12 @@ impl GatewayDesk<'_> {
         let place = match &grant.authority {
             Authority::Sandbox(id) => match self.house.store.sandboxes().find(id).await? {
                 Some(sandbox) if sandbox.spec.repo.as_ref() == Some(name) && !sandbox.phase.is_over() => {
-                    Place::Sandbox(id.clone(), sandbox.spec.task_id)
+                    if let Some(task) = sandbox.spec.task_id {
+                        self.refuse_if_over(name, task).await?;
+                    }
+                    let holder = work::holder_of(self.house, id, &sandbox.spec).await?;
+                    let root = sandbox.spec.checkout.map(|checkout| checkout.commit);
+                    Place::Sandbox(id.clone(), holder, root)
                 }
                 // Not its own: the grant itself covers no repository, and says so.
                 _ => {
@@ -76,7 +81,7 @@ impl GatewayDesk<'_> {
             }
         };
         let repo = find(self.house, name).await?;
-        if service == Service::ReceivePack && matches!(place, Place::Sandbox(_, None)) {
+        if service == Service::ReceivePack && matches!(place, Place::Sandbox(_, None, _)) {
             return Err(Error::Conflict {
                 why: "this sandbox belongs to no task, so it has no branch to push to".into(),
             });
@@ -87,6 +92,17 @@ impl GatewayDesk<'_> {
             bring_up_to_date(self.house, name).await?;
         }
         Ok(Visitor { house: Arc::clone(self.house), grant: grant.clone(), repo, mirror, place })
+    }
+
+    /// What a sandbox was granted for its task ends with the task, also while the sandbox is still being taken down.
+    async fn refuse_if_over(&self, name: &RepoName, task: TaskId) -> Result<(), Error> {
+        let task = self.house.store.tasks().find(task).await?;
+        match task.filter(|task| task.repo == *name && task.phase.is_over()) {
+            Some(task) => Err(Error::Conflict {
+                why: format!("task {} is {}: its desk can neither fetch nor push any more", task.id, task.phase.word()),
+            }),
+            None => Ok(()),
+        }
     }
 }
 
@@ -103,11 +119,19 @@ impl Visitor {
 
     /// Receives a push, and gives the answer to it. What was accepted is safe on disk and written down by then.
     pub async fn receive(&self, stream: &mut (impl AsyncRead + Unpin + Send)) -> Result<Vec<u8>, Error> {
-        let rules = library::content_rules(&self.repo.rules)?;
+        Ok(self.take_in(stream).await?.answer)
+    }
+
+    /// The same, for whoever carries a push here and reads the answer himself.
+    pub(crate) async fn take_in(&self, stream: &mut (impl AsyncRead + Unpin + Send)) -> Result<Received, Error> {
+        let mut rules = library::content_rules(&self.repo.rules)?;
+        if let Place::Sandbox(_, _, Some(root)) = &self.place {
+            rules = rules.with_root(root.clone());
+        }
         let limits = library::push_limits(&self.repo.rules);
         let received = self.mirror.receive(stream, &self.pusher(), &limits, &rules).await?;
         if received.asked.is_empty() {
-            return Ok(received.answer);
+            return Ok(received);
         }
         let pushed = |command: &carrel_model::push::RefCommand| PushedRef {
             name: command.name.clone(),
@@ -117,7 +141,8 @@ impl Visitor {
         };
         let (sandbox_id, task_id) = match &self.place {
             Place::Outside => (None, None),
-            Place::Sandbox(id, task) => (Some(id.clone()), *task),
+            Place::Sandbox(id, Some(Holder::Task(task)), _) => (Some(id.clone()), Some(*task)),
+            Place::Sandbox(id, _, _) => (Some(id.clone()), None),
         };
         let format = self.format();
         let branch_of = |name: &carrel_model::RefName| name.branch().and_then(|branch| format.task(&branch));
@@ -136,7 +161,7 @@ impl Visitor {
         if !received.accepted.is_empty() {
             self.follow_up(moved).await?;
         }
-        Ok(received.answer)
+        Ok(received)
     }
 
     async fn record(&self, push: Push) -> Result<(), Error> {
@@ -182,13 +207,16 @@ impl Visitor {
     fn view(&self) -> View {
         match &self.place {
             Place::Outside => View::default(),
-            Place::Sandbox(_, task) => View { task: *task },
+            Place::Sandbox(_, holder, _) => View { holder: holder.clone() },
         }
     }
 
     fn pusher(&self) -> Pusher {
         match &self.place {
-            Place::Sandbox(_, Some(task)) => Pusher::Task { task: *task, branch: self.format().of(*task) },
+            Place::Sandbox(_, Some(Holder::Task(task)), _) => {
+                Pusher::Task { task: *task, branch: self.format().of(*task) }
+            }
+            Place::Sandbox(_, Some(Holder::Session(session)), _) => Pusher::Session(session.clone()),
             _ => Pusher::Person {
                 hosted: self.repo.is_hosted(),
                 default_branch: self.repo.default_branch.clone(),

@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// How long a sign-in link can be used.
-const LINK_LASTS: SignedDuration = SignedDuration::from_hours(1);
+pub(super) const LINK_LASTS: SignedDuration = SignedDuration::from_hours(1);
 /// How long a browser stays signed in.
 const VISIT_LASTS: SignedDuration = SignedDuration::from_hours(30 * 24);
 
@@ -109,10 +109,7 @@ impl KeysDesk<'_> {
     /// Mints a key. Its secret is in the answer and nowhere else.
     pub async fn create(&self, grant: &Grant, new: NewKey, idempotency: Option<Idempotency>) -> Result<Minted, Error> {
         self.house.admit(grant, Action::KeyCreate, Subject::House).await?;
-        let name = new.name.trim().to_owned();
-        if name.is_empty() || name.chars().count() > 64 || name.chars().any(char::is_control) {
-            return Err(Error::field("name", "expected 1 to 64 printable characters"));
-        }
+        let name = good_name(&new.name)?;
         let authority = Authority::from_parts(new.role, new.agent_id, new.sandbox_id);
         let authority = authority.map_err(|detail| Error::field("role", detail))?;
         let now = self.house.store.now();
@@ -287,6 +284,15 @@ impl KeysDesk<'_> {
     }
 }
 
+/// A name that people can read in a list.
+pub(super) fn good_name(name: &str) -> Result<String, Error> {
+    let name = name.trim().to_owned();
+    if name.is_empty() || name.chars().count() > 64 || name.chars().any(char::is_control) {
+        return Err(Error::field("name", "expected 1 to 64 printable characters"));
+    }
+    Ok(name)
+}
+
 fn new_key(
     name: String,
     authority: Authority,
@@ -317,7 +323,7 @@ fn no_key(name: &str) -> Error {
     Error::NotFound { what: format!("key {name}") }
 }
 
-async fn lock_good_key(tx: &mut Tx, id: &KeyId) -> Result<Key, Error> {
+pub(super) async fn lock_good_key(tx: &mut Tx, id: &KeyId) -> Result<Key, Error> {
     let key = tx.lock_key(id).await?.ok_or_else(|| no_key(id.as_str()))?;
     if !key.is_good_at(tx.now()) {
         return Err(Error::Conflict { why: format!("the key {id} is revoked or expired and cannot come back") });
@@ -325,7 +331,7 @@ async fn lock_good_key(tx: &mut Tx, id: &KeyId) -> Result<Key, Error> {
     Ok(key)
 }
 
-async fn audit(tx: &mut Tx, grant: &Grant, action: Action, key: &Key) -> Result<(), Error> {
+pub(super) async fn audit(tx: &mut Tx, grant: &Grant, action: Action, key: &Key) -> Result<(), Error> {
     let line = AuditLine::by(grant, action.word(), Some(key.id.to_string()), Outcome::Done, tx.now());
     Ok(tx.audit(&line.with_detail(format!("{} ({})", key.name, key.authority))).await?)
 }

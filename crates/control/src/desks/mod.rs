@@ -1,17 +1,26 @@
 //! The desks: one for each noun. Every verb takes a grant first.
 
 pub(crate) mod agents;
+pub(crate) mod areas;
 pub(crate) mod audit;
 pub(crate) mod budgets;
 pub(crate) mod copies;
 pub(crate) mod events;
 pub(crate) mod execs;
 pub(crate) mod files;
+pub(crate) mod fitness;
 pub(crate) mod gateway;
+pub(crate) mod hooks;
+pub(crate) mod judge;
 pub(crate) mod keeping;
 pub(crate) mod keys;
 pub(crate) mod logs;
+pub(crate) mod members;
 pub(crate) mod models;
+pub(crate) mod network;
+pub(crate) mod notices;
+pub(crate) mod opening;
+pub(crate) mod outbound;
 pub(crate) mod ports;
 pub(crate) mod providers;
 pub(crate) mod pulls;
@@ -23,6 +32,7 @@ pub(crate) mod steps;
 pub(crate) mod tasks;
 pub(crate) mod templates;
 pub(crate) mod visits;
+pub(crate) mod volumes;
 pub(crate) mod work;
 
 use carrel_model::Grant;

@@ -7,7 +7,7 @@ use carrel_model::{
     public::{UsageBy, UsageView},
     usage::{Tokens, Usage},
 };
-use carrel_store::UsageFilter;
+use carrel_store::{Tx, UsageFilter};
 use secrecy::SecretString;
 use tokio::task::JoinHandle;
 
@@ -163,6 +163,7 @@ impl ModelVisit {
         let change = self.house.store.change(move |tx| {
             Box::pin(async move {
                 tx.insert_usage(&usage).await?;
+                show(tx, &usage).await?;
                 for purse in &purses {
                     budgets::tell(tx, purse).await?;
                 }
@@ -181,6 +182,28 @@ impl ModelVisit {
             }
         })
     }
+}
+
+/// What was counted here stands on the card and in the session, in place of what the agent says of itself. A model
+/// without a price leaves that as it is.
+async fn show(tx: &mut Tx, usage: &Usage) -> Result<(), Error> {
+    if usage.cost.is_none_or(|cost| cost.micros() == 0) {
+        return Ok(());
+    }
+    if let Some(id) = &usage.session_id
+        && let Ok(id) = id.parse()
+        && let Some(mut session) = tx.lock_session(&id).await?
+    {
+        (session.spent_micros, session.counted) = (tx.cost_of_session(id.as_str()).await?.micros(), true);
+        tx.put_session(&mut session).await?;
+    }
+    if let Some(id) = usage.task_id
+        && let Some((mut task, _)) = tx.lock_task(id).await?
+    {
+        (task.spent_micros, task.counted) = (tx.cost_of_task(id).await?.micros(), true);
+        tx.put_task(&mut task).await?;
+    }
+    Ok(())
 }
 
 /// Numbers for whoever watches. A model that nobody knows has no number of its own: names come from outside.

@@ -8,7 +8,7 @@ use std::{
 };
 
 use carrel_envd::{EnvdError, Line};
-use carrel_model::{Action, Grant, SandboxId};
+use carrel_model::{Action, Grant, SandboxId, sandbox::PortHost};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::{
@@ -25,6 +25,8 @@ pub struct PortsDesk<'h> {
 /// A line to a port. Its sandbox counts as active while it is open.
 pub struct PortLine {
     pub(super) line: Box<dyn Line>,
+    /// The host that a request names inside, when its sandbox has a wish.
+    pub(super) host: Option<PortHost>,
     pub(super) _busy: Busy,
 }
 
@@ -33,12 +35,23 @@ impl PortsDesk<'_> {
     pub async fn open(&self, grant: &Grant, id: &SandboxId, port: u16) -> Result<PortLine, Error> {
         let inside = self.house.enter(grant, id, Action::SandboxPort).await?;
         match inside.envd.port(port).await {
-            Ok(line) => Ok(PortLine { line, _busy: Busy::new(self.house, &inside.view, Doing::Port) }),
+            Ok(line) => Ok(PortLine {
+                line,
+                host: inside.view.port_host.clone(),
+                _busy: Busy::new(self.house, &inside.view, Doing::Port),
+            }),
             Err(EnvdError::NotFound(_)) => {
                 Err(Error::Inside { why: format!("nothing listens on port {port} in sandbox {id}") })
             }
             Err(error) => Err(self.house.understand(id, "port", error)),
         }
+    }
+}
+
+impl PortLine {
+    /// The host that a request to this port names inside.
+    pub fn host(&self, port: u16) -> String {
+        self.host.as_ref().map_or_else(|| format!("localhost:{port}"), |host| host.of(port))
     }
 }
 

@@ -80,6 +80,8 @@ impl PullsDesk<'_> {
             title: new.title,
             body: new.body,
             draft: new.draft,
+            draft_at_opening: false,
+            auto_merge: None,
             labels: new.labels,
             reviewers: new.reviewers,
         };

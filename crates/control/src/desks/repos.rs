@@ -250,6 +250,13 @@ fn check(rules: RepoRules) -> Result<RepoRules, Error> {
     if rules.check_command.as_ref().is_some_and(|command| command.len() > 4096 || command.contains('\0')) {
         return Err(Error::field("check_command", "at most 4096 bytes, without NUL"));
     }
+    let is_name = |name: &String| (1..=100).contains(&name.trim().len()) && !name.chars().any(char::is_control);
+    if !rules.pulls.labels.iter().all(is_name) || rules.pulls.labels.len() > 20 {
+        return Err(Error::field("pulls.labels", "at most 20 labels, each of 1 to 100 characters in one line"));
+    }
+    if !rules.pulls.reviewers.iter().all(is_name) || rules.pulls.reviewers.len() > 15 {
+        return Err(Error::field("pulls.reviewers", "at most 15 logins, each of 1 to 100 characters in one line"));
+    }
     Ok(rules)
 }
 

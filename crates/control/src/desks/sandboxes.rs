@@ -11,7 +11,7 @@ use carrel_model::{
 use carrel_sandbox::Reach;
 use carrel_store::{Filter, Leased, News, Tx};
 
-use super::see_request;
+use super::{see_request, volumes::VolumesDesk};
 use crate::{
     Error, Idempotency, Paging, house::House, registry::Post, secret::new_sandbox_id, work::furnish::plan_checkout,
 };
@@ -75,8 +75,10 @@ impl SandboxesDesk<'_> {
         let post = self.house.post(&name)?;
         let isolation = post.usual_isolation().unwrap_or(Isolation::None);
         let (manners, checkout) = (new.manners(), new.checkout.take());
+        let volumes = new.volumes.take().unwrap_or_default();
         let mut spec =
             new.into_spec(&self.house.settings.defaults, isolation).map_err(|fields| Error::Invalid { fields })?;
+        spec.volumes = VolumesDesk { house: self.house }.mounts(grant, &spec, volumes).await?;
         if let Some(NewCheckout { base, branch }) = checkout {
             let repo = spec.repo.clone().ok_or_else(|| Error::field("checkout", "a checkout needs a `repo`"))?;
             self.house.admit(grant, Action::RepoRead, Subject::Repo(&repo)).await?;
@@ -119,6 +121,7 @@ impl SandboxesDesk<'_> {
                     if let Some(seen) = see_request(tx, &grant, idempotency, id.as_str()).await? {
                         return Ok::<_, Error>(Err(seen));
                     }
+                    super::volumes::hold(tx, &spec.volumes).await?;
                     let sandbox = Sandbox::born(id, spec, manners, grant.key.clone(), home, tx.now());
                     tx.insert_sandbox(&sandbox, held.as_ref()).await?;
                     audit(tx, &grant, action, &sandbox.id).await?;
@@ -195,7 +198,6 @@ impl SandboxesDesk<'_> {
                 filter.agent = Some(me.clone());
             }
         }
-        self.house.foretold.settled().await;
         let (mut sandboxes, as_of) = self.house.store.sandboxes().list(&filter, limit + 1).await?;
         let place = |sandbox: &Sandbox| Paging::place(sandbox.created_at, sandbox.id.as_str());
         let next = Paging::cut(&mut sandboxes, limit, place);
@@ -258,12 +260,13 @@ impl SandboxesDesk<'_> {
         .await
     }
 
-    /// The same for somebody outside: what a task did at its desk is saved first.
+    /// The same for somebody outside: what was done at the desk of a task or a session is saved first.
     pub async fn remove(&self, grant: &Grant, id: &SandboxId) -> Result<Arc<SandboxView>, Error> {
         let view = self.look(id).await?;
         let subject = Subject::Sandbox { id: Some(id), agent: view.agent_id.as_ref() };
         self.house.admit(grant, Action::SandboxDestroy, subject).await?;
-        if view.task_id.is_some() && matches!(view.phase, Phase::Ready | Phase::Paused) {
+        let stands = matches!(view.phase, Phase::Ready | Phase::Paused) && view.want != Want::Gone;
+        if stands && crate::work::is_desk(self.house, id).await? {
             if view.phase == Phase::Paused {
                 self.house.wake(grant, id).await?;
             }
@@ -295,7 +298,6 @@ impl SandboxesDesk<'_> {
         let journal = self.house.store.journal();
         // Listens before it looks, so that nothing falls in between.
         let mut follower = journal.follow(journal.head());
-        let mut foretold = self.house.foretold.listen();
         let mut view = self.get(grant, id).await?;
         let mut draining = self.house.draining();
         let end = tokio::time::sleep(most);
@@ -309,13 +311,6 @@ impl SandboxesDesk<'_> {
             }
             let news = tokio::select! {
                 news = follower.next() => news?,
-                told = foretold.recv() => {
-                    // Whoever cannot keep up hears the same from the journal.
-                    if let Some(told) = told.ok().filter(|told| told.id == *id) {
-                        view = told;
-                    }
-                    continue;
-                }
                 () = &mut end => return Ok(Waited::NotYet(view)),
                 // A server that is about to end keeps its promise for a moment, not for minutes.
                 () = drained(&mut draining) => return Ok(Waited::NotYet(view)),
@@ -341,10 +336,6 @@ impl SandboxesDesk<'_> {
     pub(crate) async fn look(&self, id: &SandboxId) -> Result<Arc<SandboxView>, Error> {
         let journal = self.house.store.journal();
         let (held, since) = self.house.shelf.look(&journal, id);
-        let newer = |told: &Arc<SandboxView>| held.as_ref().is_none_or(|held| held.revision < told.revision);
-        if let Some(told) = self.house.foretold.find(id).filter(newer) {
-            return Ok(told);
-        }
         if let Some(view) = held.filter(|_| !journal.is_deaf()) {
             return Ok(view);
         }
@@ -395,8 +386,6 @@ impl SandboxesDesk<'_> {
         let (house, id, grant) = (Arc::clone(self.house), id.clone(), grant.clone());
         // In a task of its own: a caller that goes away must not leave a row in hand that nobody tends.
         let changed = tokio::spawn(async move {
-            // What is being written of it has the row in hand until it is.
-            house.foretold.written(&id).await;
             // With a free slot the row comes into our keeper's hands with this very change; else any keeper claims it.
             let slot = house.keeper.reserve_unheld(&id);
             let hand = slot.is_some().then(|| (house.keeper.owner().to_owned(), house.settings.node.clone()));

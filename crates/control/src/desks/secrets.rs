@@ -112,7 +112,12 @@ pub(crate) async fn take_up_former_keys(house: &Arc<House>) -> Result<(), Error>
     Ok(())
 }
 
-fn seal(keychain: &Keychain, repo: Option<&RepoName>, name: &SecretName, value: &SecretString) -> SealedValue {
+pub(super) fn seal(
+    keychain: &Keychain,
+    repo: Option<&RepoName>,
+    name: &SecretName,
+    value: &SecretString,
+) -> SealedValue {
     let Sealed { print, bytes } = keychain.seal(&Secret::seal_name(repo, name), value);
     SealedValue { sealed_by: print.to_string(), bytes }
 }

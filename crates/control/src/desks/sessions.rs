@@ -42,6 +42,8 @@ pub struct SessionQuery {
     pub paging: Paging,
 }
 
+/// How long a caller waits for a session to be closed; it is closed all the same when that takes longer.
+const CLOSES_WITHIN: std::time::Duration = std::time::Duration::from_secs(60);
 /// What may be written on a session besides its title.
 const LARGEST_META: usize = 64 * 1024;
 
@@ -77,8 +79,9 @@ impl SessionsDesk<'_> {
         let mut session = new_session(grant, new_session_id(), agent, title, self.house.store.now());
         (session.repo, session.idle, session.meta) = (new.repo, new.idle_s.or(self.house.settings.work.idle), meta);
         session.network = network;
-        // Its desk has a name before it exists, so that it is found whatever dies.
+        // Its desk has a name before it exists, so that it is found whatever dies. Nothing was saved yet.
         session.sandbox_id = Some(new_sandbox_id());
+        session.laid.clone_from(&session.sandbox_id);
         let (by, wanted) = (grant.clone(), session.clone());
         let written = self.house.store.change(move |tx| {
             Box::pin(async move {
@@ -156,7 +159,7 @@ impl SessionsDesk<'_> {
         let said = self.house.store.change(move |tx| {
             Box::pin(async move {
                 let mut session = tx.lock_session(&owned).await?.ok_or_else(|| no_session(&owned))?;
-                if session.phase == SessionPhase::Closed {
+                if session.phase == SessionPhase::Closed || session.closing {
                     return Err(Error::Conflict { why: format!("session {owned} is closed") });
                 }
                 let mut said = moment(MomentKind::Message, voice, text);
@@ -167,7 +170,10 @@ impl SessionsDesk<'_> {
                 Ok::<_, Error>(said)
             })
         });
-        said.await
+        let said = said.await?;
+        // An answer that stands still because somebody paused the desk under it goes on.
+        desk::rouse(self.house, session.sandbox_id.as_ref(), &desk::grant_of(&session.created_by)).await;
+        Ok(said)
     }
 
     /// What was said and done, oldest first.
@@ -191,7 +197,7 @@ impl SessionsDesk<'_> {
     /// Makes sure that a session has a desk: the one that it has, or a new one when that was lost.
     pub async fn provision(&self, grant: &Grant, id: &SessionId) -> Result<Arc<SandboxView>, Error> {
         let session = self.look(grant, id, Action::SessionDrive).await?;
-        if session.phase == SessionPhase::Closed {
+        if session.phase == SessionPhase::Closed || session.closing {
             return Err(Error::Conflict { why: format!("session {id} is closed") });
         }
         let sandbox = desk::ensure_session(self.house, id).await?;
@@ -229,15 +235,35 @@ impl SessionsDesk<'_> {
         if let Some(task) = session.task_id {
             return Err(Error::Conflict { why: format!("this is the conversation of task {task}: close the task") });
         }
-        let closed = self.set_phase(id, SessionPhase::Closed).await?;
-        if let Some(sandbox) = &closed.sandbox_id {
-            let house = desk::grant_of(&closed.created_by);
-            match (SandboxesDesk { house: self.house }).destroy(&house, sandbox).await {
-                Ok(_) | Err(Error::NotFound { .. }) => {}
-                Err(error) => return Err(error),
+        let journal = self.house.store.journal();
+        let mut follower = journal.follow(journal.head());
+        let (owned, by) = (id.clone(), grant.clone());
+        let wanted = self.house.store.change(move |tx| {
+            Box::pin(async move {
+                let mut session = tx.lock_session(&owned).await?.ok_or_else(|| no_session(&owned))?;
+                if session.phase != SessionPhase::Closed && !session.closing {
+                    session.closing = true;
+                    session.note = Some("It is being closed.".into());
+                    tx.put_session(&mut session).await?;
+                    let subject = Some(owned.to_string());
+                    tx.audit(&AuditLine::by(&by, Action::SessionDrive.word(), subject, Outcome::Done, tx.now()))
+                        .await?;
+                }
+                Ok::<_, Error>(session)
+            })
+        });
+        let mut session = wanted.await?;
+        // Whoever answers in it closes it: that is done once, however often it is begun.
+        let end = tokio::time::sleep(CLOSES_WITHIN);
+        tokio::pin!(end);
+        while session.phase != SessionPhase::Closed {
+            tokio::select! {
+                news = follower.next() => drop(news?),
+                () = &mut end => break,
             }
+            session = self.house.store.sessions().find(id).await?.ok_or_else(|| no_session(id))?;
         }
-        Ok(SessionView::from(&closed))
+        Ok(SessionView::from(&session))
     }
 
     async fn set_phase(&self, id: &SessionId, phase: SessionPhase) -> Result<Session, Error> {

@@ -171,6 +171,20 @@ impl TasksDesk<'_> {
 
     /// Does what a word asks.
     pub async fn act(&self, grant: &Grant, id: TaskId, verb: Verb) -> Result<TaskView, Error> {
+        let done = self.write_down(grant, id, verb).await?;
+        if matches!(verb, Verb::Start | Verb::Retry) {
+            self.rouse(&done).await;
+        }
+        Ok(done)
+    }
+
+    /// Wakes a desk that somebody paused while its agent works.
+    async fn rouse(&self, task: &TaskView) {
+        let grant = crate::tasks::desk::grant_of(&task.created_by);
+        crate::tasks::desk::rouse(self.house, task.sandbox_id.as_ref().filter(|_| task.phase.is_busy()), &grant).await;
+    }
+
+    async fn write_down(&self, grant: &Grant, id: TaskId, verb: Verb) -> Result<TaskView, Error> {
         let action = match verb {
             Verb::Merge => Action::TaskMerge,
             Verb::Close => Action::TaskClose,
@@ -201,7 +215,7 @@ impl TasksDesk<'_> {
     pub async fn message(&self, grant: &Grant, id: TaskId, message: NewMessage) -> Result<TaskView, Error> {
         self.look(grant, id, Action::TaskMessage).await?;
         let voice = check_message(grant, &message)?;
-        self.edit(grant, id, Action::TaskMessage, move |tx, task, session| {
+        let told = self.edit(grant, id, Action::TaskMessage, move |tx, task, session| {
             Box::pin(async move {
                 if task.phase.is_over() || task.want == TaskWant::Closed {
                     let why = format!("task {id} is {}: nobody listens any more", task.phase.word());
@@ -213,8 +227,10 @@ impl TasksDesk<'_> {
                 }
                 Ok(())
             })
-        })
-        .await
+        });
+        let told = told.await?;
+        self.rouse(&told).await;
+        Ok(told)
     }
 
     /// Other attempts at a task, from its base or from a checkpoint.
@@ -292,7 +308,10 @@ impl TasksDesk<'_> {
         let Some(newest) = newest else { return Ok(Vec::new()) };
         let base = match from {
             Some(seq) => Some(at(seq).await?),
-            None => mirror.merge_base(&task.base, &newest).await?.or_else(|| task.base_commit.clone()),
+            None => {
+                let ahead = u64::from(task.ahead);
+                mirror.left_at(&task.base, &newest, ahead).await?.or_else(|| task.base_commit.clone())
+            }
         };
         match base {
             Some(base) => Ok(mirror.patch(&base, &newest).await?),
@@ -359,7 +378,7 @@ impl TasksDesk<'_> {
         asked.or_else(own).unwrap_or_else(|| self.house.settings.work.agent.clone())
     }
 
-    async fn edit<F>(&self, grant: &Grant, id: TaskId, action: Action, edit: F) -> Result<TaskView, Error>
+    pub(super) async fn edit<F>(&self, grant: &Grant, id: TaskId, action: Action, edit: F) -> Result<TaskView, Error>
     where
         F: for<'t> FnOnce(
                 &'t mut Tx,
@@ -440,6 +459,7 @@ async fn write(tx: &mut Tx, card: Card) -> Result<Task, Error> {
         base_commit: fork.as_ref().and_then(|fork| fork.commit.clone()),
         branch: format.of(id),
         priority: new.priority.map_or(0, Into::into),
+        claims: Vec::new(),
         labels: new.labels,
         depends_on: new.depends_on,
         isolation: new.isolation,
@@ -456,6 +476,7 @@ async fn write(tx: &mut Tx, card: Card) -> Result<Task, Error> {
         conflicts: Vec::new(),
         needs: None,
         spent_micros: 0,
+        counted: false,
         doing: None,
         nudges: 0,
         rebases: 0,
@@ -507,7 +528,10 @@ pub(super) fn new_session(
         delivered: 0,
         asked: 0,
         spent_micros: 0,
+        counted: false,
         saved: None,
+        laid: None,
+        closing: false,
         note: None,
         created_by: grant.key.clone(),
         created_at: now,
@@ -595,7 +619,12 @@ fn apply(task: &mut Task, verb: Verb, now: carrel_model::Timestamp) -> Result<()
             }
             _ => return Err(wrong("only what is in review can be merged")),
         },
-        Verb::Close => task.want = TaskWant::Closed,
+        Verb::Close => {
+            task.want = TaskWant::Closed;
+            if !task.phase.is_over() {
+                task.doing = Some("it is being closed".into());
+            }
+        }
     }
     Ok(())
 }

@@ -104,7 +104,9 @@ impl PortsDesk<'_> {
             Destination::Port(port) => envd.port(port).await,
         };
         match line {
-            Ok(line) => Ok(PortLine { line, _busy: Busy::new(self.house, &view, Doing::Port) }),
+            Ok(line) => {
+                Ok(PortLine { line, host: view.port_host.clone(), _busy: Busy::new(self.house, &view, Doing::Port) })
+            }
             Err(EnvdError::NotFound(_)) => Err(TurnedAway::Closed),
             Err(error) => Err(self.house.understand(id, "port", error).into()),
         }

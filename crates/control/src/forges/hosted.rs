@@ -99,8 +99,10 @@ impl Repository for Hosted {
 
     /// What no rung of the ladder settles.
     async fn conflicts(&self, base: &CommitId, head: &CommitId) -> Result<Vec<String>, ForgeError> {
-        let pair = [(base.clone(), head.clone())];
-        let plain = self.mirror.conflicts(&pair).await.map_err(away)?.pop().unwrap_or_default();
+        // What two commits come to does not change; how it is settled may, because we learn.
+        let pair = vec![(base.clone(), head.clone())];
+        let forecaster = self.house.forges.forecaster(&self.repo.name);
+        let plain = forecaster.conflicts(&self.mirror, pair).await.map_err(away)?.pop().unwrap_or_default();
         if plain.is_empty() {
             return Ok(plain);
         }
@@ -119,6 +121,7 @@ impl Repository for Hosted {
             return Err(ForgeError::Conflict { why: MOVED.into() });
         }
         let author = self.mirror.author_of(&weave.head).await.map_err(away)?;
+        let signer = crate::pulls::signer_of(&self.house, &self.repo.name).await.map_err(refused)?;
         let offer = Offer {
             base: &weave.base,
             head: &weave.head,
@@ -126,7 +129,7 @@ impl Repository for Hosted {
             message: &weave.message,
             author: &author,
             committer: &Identity::house(),
-            signer: None,
+            signer: signer.as_ref(),
         };
         match self.house.forges.ladder.integrate(&self.mirror, &offer).await.map_err(away)? {
             Integrated::Already => Ok(Woven::Clean(weave.base.clone())),

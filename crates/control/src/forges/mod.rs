@@ -85,15 +85,21 @@ impl Forges {
 
     /// Waits for one's turn at something. Those who wait are served in the order in which they came.
     pub(crate) async fn turn(&self, name: &str) -> tokio::sync::OwnedMutexGuard<()> {
-        let turn = {
-            let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
-            // What nobody holds or waits for need not be kept.
-            if turns.len() > 1024 {
-                turns.retain(|_, turn| Arc::strong_count(turn) > 1);
-            }
-            Arc::clone(turns.entry(name.to_owned()).or_default())
-        };
-        turn.lock_owned().await
+        self.turn_of(name).lock_owned().await
+    }
+
+    /// One's turn, when nobody else has it or waits for it.
+    pub(crate) fn turn_now(&self, name: &str) -> Option<tokio::sync::OwnedMutexGuard<()>> {
+        self.turn_of(name).try_lock_owned().ok()
+    }
+
+    fn turn_of(&self, name: &str) -> Arc<tokio::sync::Mutex<()>> {
+        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        // What nobody holds or waits for need not be kept.
+        if turns.len() > 1024 {
+            turns.retain(|_, turn| Arc::strong_count(turn) > 1);
+        }
+        Arc::clone(turns.entry(name.to_owned()).or_default())
     }
 
     fn open_ones(&self) -> MutexGuard<'_, HashMap<RepoName, (Place, Outside)>> {

@@ -133,8 +133,9 @@ impl House {
         loop {
             match phase {
                 Phase::Ready => return Ok(true),
-                Phase::Closing | Phase::Gone => return Ok(false),
-                Phase::Requested | Phase::Preparing | Phase::Paused | Phase::Failed => {}
+                // A provider that shows a failed one again shows it without the processes it had.
+                Phase::Closing | Phase::Gone | Phase::Failed => return Ok(false),
+                Phase::Requested | Phase::Preparing | Phase::Paused => {}
             }
             match follower.next().await? {
                 News::Reset(_) => phase = SandboxesDesk { house: self }.look(id).await?.phase,

@@ -13,7 +13,7 @@ use carrel_model::{
 use carrel_store::Stream;
 use futures::StreamExt;
 
-use super::lane::Hold;
+use super::{lane::Hold, signer_of};
 use crate::{Error, ExecsDesk, FilesDesk, SandboxesDesk, Waited, house::House, secret::new_sandbox_id};
 
 /// How long a check may take.
@@ -48,6 +48,21 @@ pub(crate) async fn check(
     checked
 }
 
+/// Runs a command on a commit that nobody is about to merge.
+pub(crate) async fn try_out(
+    house: &Arc<House>,
+    repo: &Repo,
+    mirror: &Mirror,
+    commit: &CommitId,
+    base: &Branch,
+    command: &str,
+) -> Result<Checked, Error> {
+    let trial = Trial::open(house, repo, mirror, commit, base, None).await?;
+    let checked = trial.run(command, &trial.folder).await;
+    trial.close(None).await;
+    checked
+}
+
 /// Lets programs make files anew that no merge can settle, and gives the commit with what they made.
 pub(crate) async fn make_anew(
     house: &Arc<House>,
@@ -63,7 +78,8 @@ pub(crate) async fn make_anew(
     let trial = Trial::open(house, repo, mirror, &commit, base, None).await?;
     let made = trial.make(files).await;
     trial.close(None).await;
-    Ok(mirror.with_files(&commit, made?, &Identity::house(), None).await?)
+    let signer = signer_of(house, &repo.name).await?;
+    Ok(mirror.with_files(&commit, made?, &Identity::house(), signer.as_ref()).await?)
 }
 
 /// A sandbox with a commit laid out in it.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use carrel_model::{Branch, RepoName, SandboxId};
 use carrel_store::Lane;
+use futures::future::BoxFuture;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::{Error, house::House};
@@ -23,18 +24,51 @@ pub(crate) struct Hold {
 }
 
 impl Hold {
-    /// Waits for the lane of a base.
-    pub(crate) async fn take(house: &Arc<House>, repo: &RepoName, base: &Branch) -> Result<Hold, Error> {
-        let name = format!("{repo}/{base}");
-        let turn = house.forges.turn(&format!("merge {name}")).await;
+    /// Waits for the lane of a base. Whoever cannot have it at once says so, by `waits`, and then says when that is over.
+    pub(crate) async fn take<'w>(
+        house: &Arc<House>,
+        repo: &RepoName,
+        base: &Branch,
+        waits: impl Fn(bool) -> BoxFuture<'w, ()> + Send + Sync,
+    ) -> Result<Hold, Error> {
+        Hold::take_lane(house, &format!("{repo}/{base}"), waits).await
+    }
+
+    /// Waits for a lane that is no base's. The name of a repository holds no space, so theirs do.
+    pub(crate) async fn take_named(house: &Arc<House>, name: &str) -> Result<Hold, Error> {
+        Hold::take_lane(house, name, |_| Box::pin(async {})).await
+    }
+
+    async fn take_lane<'w>(
+        house: &Arc<House>,
+        name: &str,
+        waits: impl Fn(bool) -> BoxFuture<'w, ()> + Send + Sync,
+    ) -> Result<Hold, Error> {
+        let mut waited = false;
+        let turn = match house.forges.turn_now(&format!("merge {name}")) {
+            Some(turn) => turn,
+            None => {
+                waited = true;
+                waits(true).await;
+                house.forges.turn(&format!("merge {name}")).await
+            }
+        };
         let owner = house.keeper.owner().to_owned();
         let lane = loop {
             let until = house.keeper.lease_end(house.store.now());
-            match house.store.lanes().take(&name, &owner, until).await? {
+            match house.store.lanes().take(name, &owner, until).await? {
                 Some(lane) => break lane,
-                None => tokio::time::sleep(ASK_AGAIN).await,
+                None => {
+                    if !std::mem::replace(&mut waited, true) {
+                        waits(true).await;
+                    }
+                    tokio::time::sleep(ASK_AGAIN).await;
+                }
             }
         };
+        if waited {
+            waits(false).await;
+        }
         let over = CancellationToken::new();
         let beating = over.clone().drop_guard();
         house.tasks().spawn(beat(Arc::clone(house), lane.clone(), over));

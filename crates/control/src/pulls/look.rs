@@ -29,10 +29,52 @@ pub(crate) async fn look_at_pull(house: &Arc<House>, repo: &RepoName, number: u6
 
 /// Looks at the open pulls that have a branch at either end, after it moved.
 pub(crate) async fn look_at_pulls_of(house: &Arc<House>, repo: &RepoName, branch: &Branch) -> Result<(), Error> {
-    for pull in house.store.seen_pulls().touching(repo, branch).await? {
+    let pulls = house.store.seen_pulls().touching(repo, branch).await?;
+    if pulls.len() > 1 {
+        learn_conflicts(house, repo, branch, &pulls).await;
+    }
+    for pull in pulls {
         look_at_pull(house, repo, pull.number).await?;
     }
     Ok(())
+}
+
+/// The same beside everything else. However many ask meanwhile, it is one more round.
+pub(crate) fn look_at_pulls_soon(house: &Arc<House>, repo: &RepoName, branch: &Branch) {
+    let wish = format!("pulls of {repo}/{branch}");
+    if !house.task_keeper.looks().insert(wish.clone()) {
+        return;
+    }
+    let (house, repo, branch) = (Arc::clone(house), repo.clone(), branch.clone());
+    let (tasks, stop) = (house.tasks().clone(), house.stop().clone());
+    tasks.spawn(async move {
+        let round = async {
+            let _turn = house.forges.turn(&format!("look at pulls of {repo}")).await;
+            house.task_keeper.looks().remove(&wish);
+            look_at_pulls_of(&house, &repo, &branch).await
+        };
+        // What is missed here is seen by the next walk.
+        if let Some(Err(error)) = stop.run_until_cancelled(round).await {
+            tracing::debug!(error = &error as &dyn std::error::Error, "pulls were not looked at after a merge");
+        }
+    });
+}
+
+/// Merges all heads with the base for a try, in one run of git, so that each look finds the answer.
+async fn learn_conflicts(house: &Arc<House>, repo: &RepoName, base: &Branch, pulls: &[PullView]) {
+    let learned = async {
+        let mirror = house.library.mirror(repo).await?;
+        let refs = mirror.refs().await?;
+        let Some(tip) = refs.get(&base.full()) else { return Ok(()) };
+        let on_it = pulls.iter().filter(|pull| pull.base == *base);
+        let heads = on_it.filter_map(|pull| refs.get(&pull.head.full()));
+        let pairs = heads.map(|head| (tip.clone(), head.clone())).collect();
+        house.forges.forecaster(repo).conflicts(&mirror, pairs).await?;
+        Ok::<_, Error>(())
+    };
+    if let Err(error) = learned.await {
+        tracing::debug!(error = &error as &dyn std::error::Error, "conflicts were not learned together");
+    }
 }
 
 /// Something that was said, with what it is known by and in which version.

@@ -22,12 +22,14 @@ use carrel_model::{
     repo::{MergeStyle, Repo},
     task::TaskWant,
 };
+use futures::FutureExt;
 
 use super::{
     check::{self, Checked},
     lane::Hold,
-    look_at_pull, look_at_pulls_of, publish,
+    look_at_pull, look_at_pulls_soon, publish,
     rebase::{Rebased, rebase_branch},
+    signer_of,
     view::LANE_CHECK,
 };
 use crate::{
@@ -166,7 +168,8 @@ impl Merging {
             return self.finish(pull, Vec::new()).await;
         }
         self.gates(&pull)?;
-        let hold = Hold::take(&self.house, &self.repo.name, &pull.base).await?;
+        let waits = |waits| self.say_it_waits(&pull, waits).boxed();
+        let hold = Hold::take(&self.house, &self.repo.name, &pull.base, waits).await?;
         if let Some(left) = hold.left_behind() {
             check::end_sandbox(&self.house, left).await;
             hold.note_sandbox(None).await?;
@@ -187,6 +190,27 @@ impl Merging {
         Err(Error::Unavailable { why, source: None }.into())
     }
 
+    /// The card of a task says that it waits in the lane, for as long as it does.
+    async fn say_it_waits(&self, pull: &PullView, waits: bool) {
+        let Some(id) = pull.task_id else { return };
+        let (base, head) = (pull.base.clone(), pull.head.clone());
+        let said = self.house.store.change(move |tx| {
+            Box::pin(async move {
+                let words = format!("waits in the merge lane of `{base}`");
+                let Some((mut task, _)) = tx.lock_task(id).await? else { return Ok(()) };
+                if task.branch != head || task.phase.is_over() || (!waits && task.doing.as_ref() != Some(&words)) {
+                    return Ok(());
+                }
+                task.doing = waits.then_some(words);
+                tx.put_task(&mut task).await?;
+                Ok::<_, Error>(())
+            })
+        });
+        if let Err(error) = said.await {
+            tracing::debug!(error = &error as &dyn std::error::Error, task = %id, "a card does not say that it waits");
+        }
+    }
+
     async fn look(&self) -> Result<PullView, Error> {
         look_at_pull(&self.house, &self.repo.name, self.wish.number).await
     }
@@ -204,6 +228,11 @@ impl Merging {
         }
         if pull.verdict == Some(Verdict::ChangesRequested) {
             return not_approved("a reviewer wants changes first");
+        }
+        let wanted = self.repo.rules.pulls.approvals();
+        if pull.approvals < wanted {
+            let why = format!("it has {} of the {wanted} approvals that this repository asks for", pull.approvals);
+            return not_approved(&why);
         }
         if pull.checks == Some(CheckState::Failed) {
             let log = format!("A check of {} failed at the forge: {}", pull.head_commit.short(), pull.url);
@@ -236,6 +265,7 @@ impl Merging {
         }
         let author = self.mirror.author_of(&head).await?;
         let committer = Identity::house();
+        let signer = signer_of(&self.house, &self.repo.name).await?;
         let message = message_of(pull, self.style);
         let offer = Offer {
             base: &base,
@@ -244,7 +274,7 @@ impl Merging {
             message: &message,
             author: &author,
             committer: &committer,
-            signer: None,
+            signer: signer.as_ref(),
         };
         let integrated = self.house.forges.ladder.integrate(&self.mirror, &offer).await?;
         let (commit, regenerate, records) = match integrated {
@@ -340,7 +370,8 @@ impl Merging {
             self.delete_branch(&pull).await?;
         }
         bring_up_to_date(&self.house, &self.repo.name).await?;
-        look_at_pulls_of(&self.house, &self.repo.name, &pull.base).await?;
+        // Whoever waits for the lane goes first: the others are looked at beside it, once for all who were merged meanwhile.
+        look_at_pulls_soon(&self.house, &self.repo.name, &pull.base);
         let (by, subject) = (self.wish.by.clone(), format!("{}#{}", self.repo.name, pull.number));
         let line = AuditLine::by(&by, Action::PullMerge.word(), Some(subject), Outcome::Done, self.house.store.now());
         self.house.store.write_audit(&line).await.map_err(Error::from)?;
@@ -384,7 +415,7 @@ fn message_of(pull: &PullView, style: MergeStyle) -> String {
     format!("{}\n", format!("{title}\n\n{body}").trim_end())
 }
 
-fn way_of(style: MergeStyle) -> MergeWay {
+pub(super) fn way_of(style: MergeStyle) -> MergeWay {
     match style {
         MergeStyle::Merge => MergeWay::Merge,
         MergeStyle::Squash => MergeWay::Squash,

@@ -17,22 +17,26 @@ mod merge;
 mod open;
 mod publish;
 mod rebase;
+mod sign;
 mod view;
 mod walk;
 
 pub(crate) use self::{
     bases::{tell_of_bases, watch_base},
     letters::take_letter,
-    look::{look_at_pull, look_at_pulls_of},
+    look::{look_at_pull, look_at_pulls_of, look_at_pulls_soon},
     merge::merge_pull,
     view::{LANE_CHECK, checks_of, comment_of, review_of},
     walk::{look_at_repo, take_up_former_lanes, walk},
 };
 pub(crate) use self::{
+    check::try_out,
     forecast::forecast,
+    lane::Hold,
     open::{PullWish, open_pull},
     publish::publish,
     rebase::{Rebased, rebase_branch},
+    sign::signer_of,
 };
 pub use self::{
     forecast::{Foreseen, ForeseenWith, Live, Moved},

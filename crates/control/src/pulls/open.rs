@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use carrel_forge::{Forge, ForgeError, NewPull, Pull, PullChange, PullState};
-use carrel_model::{Branch, RepoName, public::PullView};
+use carrel_model::{Branch, RepoName, public::PullView, repo::MergeStyle};
 
-use super::{look_at_pull, watch_base};
+use super::{look_at_pull, merge::way_of, watch_base};
 use crate::{Error, desks::repos::find, forges::forge_of, house::House};
 
 /// A pull request that is wanted.
@@ -23,6 +23,10 @@ pub(crate) struct PullWish {
     pub(crate) body: String,
     /// Whether it is still being worked on.
     pub(crate) draft: bool,
+    /// That is said when it is opened, and people decide from then on.
+    pub(crate) draft_at_opening: bool,
+    /// How it is merged by itself once nothing stands in the way; left as it is when absent.
+    pub(crate) auto_merge: Option<MergeStyle>,
     /// Labels that it has at least.
     pub(crate) labels: Vec<String>,
     /// Whose review is asked for.
@@ -72,7 +76,7 @@ async fn bring_to(forge: &dyn Forge, pull: &Pull, wish: &PullWish) -> Result<(),
     if change != PullChange::default() {
         forge.update(pull.number, &change).await?;
     }
-    if wish.draft != pull.draft {
+    if wish.draft != pull.draft && !wish.draft_at_opening {
         forge.set_draft(pull.number, wish.draft).await?;
     }
     let missing: Vec<String> = wish.labels.iter().filter(|label| !pull.labels.contains(label)).cloned().collect();
@@ -82,6 +86,13 @@ async fn bring_to(forge: &dyn Forge, pull: &Pull, wish: &PullWish) -> Result<(),
     let missing: Vec<String> = wish.reviewers.iter().filter(|login| !pull.reviewers.contains(login)).cloned().collect();
     if !missing.is_empty() {
         content(forge.request_reviewers(pull.number, &missing).await, "reviewers")?;
+    }
+    if let Some(style) = wish.auto_merge.filter(|_| pull.auto_merge.is_none() && forge.shows_auto_merge()) {
+        match forge.auto_merge(pull.number, Some(way_of(style))).await {
+            // Nothing stands in its way: then nobody need wait for anything, and a person may merge it.
+            Err(ForgeError::Conflict { why }) => tracing::info!(pull = %pull.number, "not merged by itself: {why}"),
+            asked => content(asked, "merging by itself")?,
+        }
     }
     Ok(())
 }

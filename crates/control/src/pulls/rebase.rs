@@ -8,7 +8,7 @@ use carrel_git::{
 };
 use carrel_model::{Branch, CommitId, RepoName, repo::MergeStyle};
 
-use super::{check, look_at_pulls_of};
+use super::{check, look_at_pulls_of, signer_of};
 use crate::{Error, desks::repos::find, house::House};
 
 /// What came of it.
@@ -49,6 +49,7 @@ pub(crate) async fn rebase_branch(
         return Ok(Rebased::Already);
     }
     let committer = Identity::house();
+    let signer = signer_of(house, &repo.name).await?;
     let author = mirror.author_of(&head).await?;
     let offer = Offer {
         base: &target,
@@ -57,7 +58,7 @@ pub(crate) async fn rebase_branch(
         message: "",
         author: &author,
         committer: &committer,
-        signer: None,
+        signer: signer.as_ref(),
     };
     let (commit, records) = match house.forges.ladder.integrate(&mirror, &offer).await? {
         Integrated::Already => (target, Vec::new()),

@@ -25,6 +25,8 @@ impl Seen<'_> {
     pub(crate) fn view(&self) -> PullView {
         let pull = self.pull;
         let (checks, verdict) = (together(self.checks), judged(self.reviews));
+        let approvals = approvals(self.reviews, &pull.head_commit);
+        let lacks_approvals = approvals < self.repo.rules.pulls.approvals();
         let format = self.repo.rules.branch_format.clone().unwrap_or_default();
         let merge_commit = match &pull.state {
             forge::PullState::Merged { commit } => commit.clone(),
@@ -42,13 +44,17 @@ impl Seen<'_> {
             head: pull.head.clone(),
             head_commit: pull.head_commit.clone(),
             base: pull.base.clone(),
-            phase: phase_of(pull, checks, verdict),
+            phase: match phase_of(pull, checks, verdict) {
+                PullPhase::Mergeable if lacks_approvals => PullPhase::Open,
+                phase => phase,
+            },
             draft: pull.draft,
             labels: pull.labels.clone(),
             reviewers: pull.reviewers.clone(),
             auto_merge: pull.auto_merge.map(style_of),
             checks,
             verdict,
+            approvals,
             merge_commit,
             created_at: pull.created_at,
             updated_at: pull.updated_at,
@@ -77,14 +83,29 @@ pub(crate) fn together(checks: &[CheckView]) -> Option<CheckState> {
     checks.iter().filter(|check| check.name != LANE_CHECK).map(|check| check.state).max()
 }
 
+/// How many approve a head: the last word of each reviewer counts, and only what was said of this very commit. Whoever
+/// approved what stood there before has not seen what came since.
+pub(crate) fn approvals(reviews: &[ReviewView], head: &CommitId) -> u64 {
+    let last = last_words(reviews);
+    let approves = |review: &&&ReviewView| {
+        review.verdict == Verdict::Approved && review.commit.as_ref().is_none_or(|commit| commit == head)
+    };
+    last.iter().filter(approves).count() as u64
+}
+
+fn last_words(reviews: &[ReviewView]) -> Vec<&ReviewView> {
+    let mut last: Vec<&ReviewView> = Vec::new();
+    for review in reviews.iter().filter(|review| review.verdict != Verdict::Commented) {
+        last.retain(|earlier| earlier.author != review.author);
+        last.push(review);
+    }
+    last
+}
+
 /// What reviews come to together: the last word of each reviewer counts, and one who wants changes is enough.
 pub(crate) fn judged(reviews: &[ReviewView]) -> Option<Verdict> {
-    let mut last: Vec<(&str, Verdict)> = Vec::new();
-    for review in reviews.iter().filter(|review| review.verdict != Verdict::Commented) {
-        last.retain(|(author, _)| *author != review.author);
-        last.push((&review.author, review.verdict));
-    }
-    let has = |wanted| last.iter().any(|(_, verdict)| *verdict == wanted);
+    let last = last_words(reviews);
+    let has = |wanted| last.iter().any(|review| review.verdict == wanted);
     [Verdict::ChangesRequested, Verdict::Approved].into_iter().find(|verdict| has(*verdict))
 }
 
@@ -151,5 +172,22 @@ mod tests {
         assert_eq!(judged(&[review("a", ChangesRequested), review("a", Approved)]), Some(Approved));
         assert_eq!(judged(&[review("a", ChangesRequested), review("a", Commented)]), Some(ChangesRequested));
         assert_eq!(judged(&[review("a", ChangesRequested), review("a", Dismissed)]), None);
+    }
+
+    #[test]
+    fn an_approval_counts_once_for_each_reviewer_and_only_for_the_commit_it_was_given_to() {
+        use Verdict::*;
+        let (head, before): (CommitId, CommitId) = ("a".repeat(40).parse().unwrap(), "b".repeat(40).parse().unwrap());
+        let of =
+            |author: &str, commit: &CommitId| ReviewView { commit: Some(commit.clone()), ..review(author, Approved) };
+        assert_eq!(approvals(&[], &head), 0);
+        assert_eq!(approvals(&[of("a", &head), of("a", &head), of("b", &before)], &head), 1);
+        assert_eq!(
+            approvals(&[of("a", &head), review("b", Approved)], &head),
+            2,
+            "a forge may not say of which commit"
+        );
+        assert_eq!(approvals(&[of("a", &head), review("a", ChangesRequested)], &head), 0);
+        assert_eq!(approvals(&[of("a", &head), review("a", Commented)], &head), 1);
     }
 }

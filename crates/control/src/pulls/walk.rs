@@ -3,7 +3,9 @@
 use std::{sync::Arc, time::Duration};
 
 use carrel_forge::{Reading, poll};
+use carrel_git::Move;
 use carrel_model::{
+    TaskId,
     public::{PullPhase, PullView},
     repo::{Repo, RepoPhase},
 };
@@ -48,12 +50,37 @@ async fn pass_by(house: &Arc<House>, repo: &Repo) -> Result<(), Error> {
 
 /// Looks at whatever may be new at the pulls of one repository.
 pub(crate) async fn look_at_repo(house: &Arc<House>, repo: &Repo) -> Result<(), Error> {
+    forget_kept(house, repo).await?;
     if Place::of(house, repo).await? == Place::Embedded {
         for pull in open_pulls(house, repo).await? {
             look_at_pull(house, &repo.name, pull.number).await?;
         }
     } else {
         read_on(house, repo).await?;
+    }
+    Ok(())
+}
+
+/// Lets go of what closed tasks had done, once it was kept long enough. The objects stay for whoever borrows them.
+async fn forget_kept(house: &Arc<House>, repo: &Repo) -> Result<(), Error> {
+    let mirror = house.library.mirror(&repo.name).await?;
+    let now = house.store.now();
+    for (name, commit, made_at) in mirror.kept().await? {
+        let task = name.as_str().strip_prefix("refs/carrel/kept/task-").and_then(|id| id.parse::<i64>().ok());
+        let task = match task.and_then(|id| TaskId::try_from(id).ok()) {
+            Some(id) => house.store.tasks().find(id).await?,
+            None => None,
+        };
+        // A task that was taken up again is not over, and keeps what it has.
+        let since = match task.map(|task| (task.phase.is_over(), task.ended_at)) {
+            Some((false, _)) => continue,
+            Some((true, ended_at)) => ended_at.unwrap_or(made_at),
+            None => made_at,
+        };
+        if now.duration_since(since) >= house.settings.retention.kept {
+            tracing::info!(repo = %repo.name, %name, %commit, "kept long enough");
+            mirror.move_refs(&[Move { name, from: Some(commit), to: None }]).await?;
+        }
     }
     Ok(())
 }

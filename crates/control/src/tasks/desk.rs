@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use carrel_git::Mirror;
 use carrel_model::{
-    Action, Authority, Branch, CommitId, Grant, KeyId, SandboxId, SessionId,
+    Action, Authority, Branch, CommitId, Grant, Holder, KeyId, SandboxId, SessionId,
     agent::{Agent, Voice},
+    public::SandboxView,
     repo::{Repo, RepoPhase},
     sandbox::{AtEnd, Author, Checkout, Isolation, Lifetime, Manners, Network, Phase, Spec, Want},
     session::{MomentKind, Session},
@@ -17,10 +18,14 @@ use crate::{
     desks::{agents, repos, sessions::no_session, tasks::moment},
     house::House,
     secret::new_sandbox_id,
+    work,
 };
 
 /// A desk lives as long as its task; each wake starts this anew.
 const LIFETIME: Option<Lifetime> = Lifetime::new(2_592_000);
+
+/// So many desks are tried for a session, one after the other.
+const DESKS: u32 = 6;
 
 /// What a desk is to be.
 struct Wish<'w> {
@@ -56,6 +61,7 @@ pub(crate) async fn look(house: &Arc<House>, id: &SandboxId) -> Result<Found, Er
         Err(error) => return Err(error),
     };
     Ok(match view.phase {
+        _ if view.want == Want::Gone => Found::Lost("somebody ended it".into()),
         Phase::Requested | Phase::Preparing | Phase::Ready => Found::There,
         Phase::Paused => Found::Asleep,
         Phase::Closing | Phase::Gone | Phase::Failed => {
@@ -127,45 +133,130 @@ async fn checkout_of_session(
     let Some(base) = repo.default_branch.clone() else {
         return Err(Error::Conflict { why: format!("repo `{name}` has no branch yet; push a first commit to it") });
     };
-    let commit = mirror.head_of(&base).await?;
-    let word = session.id.as_str().trim_start_matches("ses_");
-    let branch: Branch = format!("session-{word}").parse().map_err(|_| no_session(&session.id))?;
+    let holder = Holder::Session(session.id.clone());
+    // A new desk begins where the work was when it was last saved; what was saved is laid on it then.
+    let commit = match mirror.saved(&holder).await? {
+        Some(saved) => mirror.parent_of(&saved).await?,
+        None => None,
+    };
+    let commit = match commit {
+        Some(commit) => commit,
+        None => mirror.head_of(&base).await?,
+    };
+    let branch: Branch = holder.to_string().parse().map_err(|_| no_session(&session.id))?;
     let checkout = Checkout { branch, base, commit, author: author(agent)? };
     Ok((repo, checkout))
 }
 
-/// Makes sure that a session's desk is there and awake. One that was lost is made anew, and the session says so.
+/// Makes sure that a session's desk is there, with its work on it. One that was lost is made anew from the last save, and
+/// the session says so.
 pub(crate) async fn ensure_session(house: &Arc<House>, id: &SessionId) -> Result<SandboxId, Error> {
-    let session = house.store.sessions().find(id).await?.ok_or_else(|| no_session(id))?;
-    let agent = agents::find(house, &session.agent).await?;
-    let lost = match &session.sandbox_id {
-        None => "it had none".to_owned(),
-        Some(sandbox) => match look(house, sandbox).await? {
-            Found::There | Found::Asleep => return Ok(sandbox.clone()),
-            Found::Missing => {
-                of_session(house, &session, &agent).await?;
-                return Ok(sandbox.clone());
-            }
-            Found::Lost(why) => why,
-        },
+    for _ in 0..DESKS {
+        let session = house.store.sessions().find(id).await?.ok_or_else(|| no_session(id))?;
+        let agent = agents::find(house, &session.agent).await?;
+        let lost = match &session.sandbox_id {
+            None => "it had none".to_owned(),
+            Some(sandbox) => match look(house, sandbox).await? {
+                Found::There | Found::Asleep => match lay(house, &session, sandbox).await? {
+                    None => return Ok(sandbox.clone()),
+                    Some(why) => why,
+                },
+                Found::Missing => {
+                    of_session(house, &session, &agent).await?;
+                    continue;
+                }
+                Found::Lost(why) => why,
+            },
+        };
+        draw_for_session(house, &session, lost).await?;
+    }
+    Err(Error::Unavailable { why: format!("no desk could be made for session {id}"), source: None })
+}
+
+/// Looks at a desk that came back: whether it has its checkout. One that has not makes room for a new one, from the last
+/// save.
+pub(crate) async fn verify_session(house: &Arc<House>, session: &Session, sandbox: &SandboxId) -> Result<bool, Error> {
+    if session.repo.is_none() {
+        return Ok(true);
+    }
+    match work::look_at_work(house, sandbox).await {
+        Ok(found) if found.head.is_some() => Ok(true),
+        Ok(_) | Err(Error::Conflict { .. }) => {
+            draw_for_session(house, session, "it came back without its checkout".into()).await.map(|()| false)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Lays what was saved on a session's new desk, once. Says what is wrong with a desk that has no checkout any more.
+async fn lay(house: &Arc<House>, session: &Session, sandbox: &SandboxId) -> Result<Option<String>, Error> {
+    let Some(repo) = session.repo.as_ref().filter(|_| session.laid.as_ref() != Some(sandbox)) else { return Ok(None) };
+    wait_for(house, &grant_of(&session.created_by), sandbox).await?;
+    let mirror = house.library.mirror(repo).await?;
+    if let Some(saved) = mirror.saved(&Holder::Session(session.id.clone())).await? {
+        match work::restore_work(house, sandbox, &saved).await {
+            Err(Error::Conflict { why }) => return Ok(Some(why)),
+            laid => laid?,
+        }
+    }
+    let (id, desk) = (session.id.clone(), sandbox.clone());
+    let laid = house.store.change(move |tx| {
+        Box::pin(async move {
+            let mut session = tx.lock_session(&id).await?.ok_or_else(|| no_session(&id))?;
+            session.laid = Some(desk);
+            tx.put_session(&mut session).await?;
+            Ok::<_, Error>(())
+        })
+    });
+    laid.await.map(|()| None)
+}
+
+/// Wakes a desk that somebody paused while its agent works. One that does not wake is met by whoever works there.
+pub(crate) async fn rouse(house: &Arc<House>, sandbox: Option<&SandboxId>, grant: &Grant) {
+    let Some(sandbox) = sandbox else { return };
+    let desk = SandboxesDesk { house };
+    let asleep = |view: &SandboxView| {
+        view.want == Want::Paused && matches!(view.phase, Phase::Ready | Phase::Paused | Phase::Preparing)
     };
-    let (owned, sandbox) = (id.clone(), new_sandbox_id());
-    let drawn = sandbox.clone();
+    if let Ok(view) = desk.look(sandbox).await
+        && asleep(&view)
+        && let Err(error) = desk.wake(grant, sandbox).await
+    {
+        tracing::debug!(%sandbox, error = &error as &dyn std::error::Error, "a desk was not woken");
+    }
+}
+
+/// Names a new desk for a session before it exists.
+async fn draw_for_session(house: &Arc<House>, session: &Session, lost: String) -> Result<(), Error> {
+    let saved = match &session.repo {
+        Some(repo) => house.library.mirror(repo).await?.saved(&Holder::Session(session.id.clone())).await?,
+        None => None,
+    };
+    let then = match saved {
+        Some(_) => "a new one goes on from the last save",
+        None => "this is a new one",
+    };
+    if let Some(old) = &session.sandbox_id {
+        // What is left of it is of no use.
+        match (SandboxesDesk { house }).destroy(&grant_of(&session.created_by), old).await {
+            Ok(_) | Err(Error::NotFound { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let (owned, drawn) = (session.id.clone(), new_sandbox_id());
     let moved = house.store.change(move |tx| {
         Box::pin(async move {
             let mut session = tx.lock_session(&owned).await?.ok_or_else(|| no_session(&owned))?;
             session.sandbox_id = Some(drawn);
-            // Who remembers the conversation was at the other desk.
-            session.conversation = None;
-            let text = format!("The desk was lost ({lost}); this is a new one.");
+            // Who remembers the conversation was at the other desk, and so was the turn in flight.
+            (session.conversation, session.turn) = (None, None);
+            let text = format!("The desk was lost ({lost}); {then}.");
             tx.say(&mut session, moment(MomentKind::Note, Voice::House, text)).await?;
             tx.put_session(&mut session).await?;
-            Ok::<_, Error>(session)
+            Ok::<_, Error>(())
         })
     });
-    let session = moved.await?;
-    of_session(house, &session, &agent).await?;
-    Ok(sandbox)
+    moved.await
 }
 
 /// Waits until a desk works. What sleeps is woken.
@@ -224,6 +315,9 @@ async fn create(house: &Arc<House>, grant: &Grant, id: &SandboxId, wish: Wish<'_
         limits: defaults.limits,
         network: wish.network,
         ports: Default::default(),
+        port_host: None,
+        pause_depth: Default::default(),
+        volumes: Vec::new(),
     };
     let manners = Manners { auto_resume: true, idle: wish.idle.filter(|_| pauses) };
     let desk = SandboxesDesk { house };

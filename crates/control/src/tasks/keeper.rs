@@ -29,7 +29,7 @@ pub(crate) struct TaskKeeper {
 }
 
 impl TaskKeeper {
-    pub(super) fn looks(&self) -> std::sync::MutexGuard<'_, HashSet<String>> {
+    pub(crate) fn looks(&self) -> std::sync::MutexGuard<'_, HashSet<String>> {
         self.looks.lock().expect("nobody panics while holding the list")
     }
 

@@ -8,8 +8,11 @@
 
 pub(crate) mod desk;
 mod keeper;
+mod ladder;
+mod messages;
 mod queue;
 mod review;
+mod sleep;
 mod steps;
 mod talk;
 mod turn;

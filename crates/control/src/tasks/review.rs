@@ -87,6 +87,7 @@ async fn predict(house: &Arc<House>, repo: &RepoName, moved: &Moved) -> Result<(
             distances.insert(&task.base, mirror.distances(&task.base).await.unwrap_or_default());
         }
     }
+    let others: Arc<BTreeSet<TaskId>> = Arc::new(tasks.iter().map(|task| task.id).collect());
     for task in &tasks {
         let mine: Vec<Conflict> = foreseen
             .iter()
@@ -105,8 +106,11 @@ async fn predict(house: &Arc<House>, repo: &RepoName, moved: &Moved) -> Result<(
             .collect();
         let head = refs.get(&task.branch.full()).cloned();
         let distance = distances.get(&task.base).and_then(|known| known.get(&task.branch)).copied();
-        let others = tasks.iter().map(|task| task.id).collect();
-        put(house, task.id, Look { mine, moved: moved.clone(), head, distance, others }).await?;
+        let look = Look { mine, moved: moved.clone(), head, distance, others: Arc::clone(&others) };
+        // Of hundreds, most are as they were: nothing is locked and written for those.
+        if look.changes(&mut task.clone()).is_some() {
+            put(house, task.id, look).await?;
+        }
     }
     Ok(())
 }
@@ -118,46 +122,47 @@ struct Look {
     head: Option<CommitId>,
     distance: Option<(u32, u32)>,
     /// Those that are under way.
-    others: BTreeSet<TaskId>,
+    others: Arc<BTreeSet<TaskId>>,
+}
+
+impl Look {
+    /// Writes what was seen into a task. Nothing when it is as it was; else the conflicts that are new.
+    fn changes(&self, task: &mut Task) -> Option<Vec<Conflict>> {
+        let before = task.clone();
+        // What this look said nothing about stays as it was, unless the other is over.
+        let stays = |conflict: &Conflict| match (&self.moved, conflict.task_id) {
+            (_, Some(other)) if !self.others.contains(&other) => false,
+            (Moved::Task(other), _) if *other == before.id => false,
+            (Moved::Task(other), with) => with != Some(*other),
+            (Moved::Base(base), None) => *base != before.base,
+            (Moved::Base(_), Some(_)) => true,
+        };
+        let mut conflicts: Vec<Conflict> = task.conflicts.iter().filter(|one| stays(one)).cloned().collect();
+        conflicts.extend(self.mine.iter().cloned());
+        conflicts.sort_by_key(|conflict| conflict.task_id);
+        conflicts.dedup_by_key(|conflict| conflict.task_id);
+        let is_new = |one: &&Conflict| !before.conflicts.iter().any(|known| known.task_id == one.task_id);
+        let fresh: Vec<Conflict> = conflicts.iter().filter(is_new).cloned().collect();
+        task.conflicts = conflicts;
+        if let Some(head) = &self.head {
+            task.head = Some(head.clone());
+        }
+        if let Some((ahead, behind)) = self.distance {
+            (task.ahead, task.behind) = (ahead, behind);
+        }
+        (*task != before).then_some(fresh)
+    }
 }
 
 /// Writes what is to be expected of a task, and tells its agent and the other's when that is news.
 async fn put(house: &Arc<House>, id: TaskId, look: Look) -> Result<(), Error> {
-    let Look { mine, moved, head, distance, others } = look;
     let written = house.store.change(move |tx| {
         Box::pin(async move {
             let Some((mut task, _)) = tx.lock_task(id).await? else { return Ok(()) };
             if task.phase.is_over() {
                 return Ok(());
             }
-            let before = task.clone();
-            // What this look said nothing about stays as it was, unless the other is over.
-            let stays = |conflict: &Conflict| match (&moved, conflict.task_id) {
-                (_, Some(other)) if !others.contains(&other) => false,
-                (Moved::Task(other), _) if *other == id => false,
-                (Moved::Task(other), with) => with != Some(*other),
-                (Moved::Base(base), None) => *base != task.base,
-                (Moved::Base(_), Some(_)) => true,
-            };
-            let mut conflicts: Vec<Conflict> = task.conflicts.iter().filter(|one| stays(one)).cloned().collect();
-            conflicts.extend(mine);
-            conflicts.sort_by_key(|conflict| conflict.task_id);
-            conflicts.dedup_by_key(|conflict| conflict.task_id);
-            let fresh: Vec<Conflict> = conflicts
-                .iter()
-                .filter(|one| !task.conflicts.iter().any(|known| known.task_id == one.task_id))
-                .cloned()
-                .collect();
-            task.conflicts = conflicts;
-            if let Some(head) = head {
-                task.head = Some(head);
-            }
-            if let Some((ahead, behind)) = distance {
-                (task.ahead, task.behind) = (ahead, behind);
-            }
-            if task == before {
-                return Ok(());
-            }
+            let Some(fresh) = look.changes(&mut task) else { return Ok(()) };
             for conflict in fresh {
                 warn(tx, &mut task, &conflict).await?;
             }

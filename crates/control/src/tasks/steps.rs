@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use carrel_agent::{DeskRules, Ending, Failure, Turn as Asked};
 use carrel_model::{
-    Grant, RefName, SandboxId, TaskId,
+    Grant, Holder, SandboxId, TaskId,
     agent::Voice,
     public::{NewExec, PullPhase, PullView},
     sandbox::{Depth, NetworkMode},
@@ -17,11 +17,13 @@ use tokio::sync::Notify;
 
 use super::{
     desk::{self, Found},
+    ladder, messages,
     turn::{self, At, Went},
 };
 use crate::{
     Error, ExecsDesk, MergeRefused, MergeWish, PullsDesk, SandboxesDesk,
     desks::{
+        areas::ASKED,
         repos,
         tasks::{moment, no_task, reason_in},
     },
@@ -202,6 +204,11 @@ impl Hand<'_> {
                 work::restore_work(house, sandbox, &saved).await?;
             }
         }
+        // Where an agent cannot fetch for itself, it finds what is new when its turn begins.
+        match work::refresh(house, sandbox).await {
+            Ok(()) | Err(Error::Conflict { .. }) => {}
+            Err(error) => return Err(error),
+        }
         match work::look_at_work(house, sandbox).await {
             Ok(found) if found.head.is_some() => {}
             Ok(_) | Err(Error::Conflict { .. }) => {
@@ -276,6 +283,12 @@ impl Hand<'_> {
             Went::Nothing => Ending::Finished,
             Went::Ended(ending) => ending,
         };
+        // What it asked during the turn, by its tools, waits for a person like what it asked in its last words.
+        let asked = house.store.tasks().find(task.id).await?.and_then(|task| task.told.get(ASKED).cloned());
+        let ending = match (ending, asked) {
+            (Ending::Finished, Some(question)) => Ending::Asked { question },
+            (ending, _) => ending,
+        };
         match ending {
             Ending::Finished => {
                 let session = house.store.sessions().find(&task.session_id).await?;
@@ -285,7 +298,11 @@ impl Hand<'_> {
                     .await?;
             }
             Ending::Asked { question } => {
-                self.record(move |task| task.ask_for_help(NeedsReason::Question, question)).await?;
+                self.record(move |task| {
+                    task.told.remove(ASKED);
+                    task.ask_for_help(NeedsReason::Question, question);
+                })
+                .await?;
             }
             Ending::Failed { why, failure } => self.failed(why, failure).await?,
         }
@@ -359,7 +376,11 @@ impl Hand<'_> {
             return self.nudge(missing, NeedsReason::Conflict).await;
         }
         if found.dirty {
-            work::commit_work(house, sandbox, &task.title, &[]).await?;
+            match work::commit_work(house, sandbox, &task.title, &[]).await {
+                Ok(_) => {}
+                Err(Error::Conflict { why }) => return self.nudge(why, NeedsReason::PushRefused).await,
+                Err(error) => return Err(error),
+            }
             found = work::look_at_work(house, sandbox).await?;
         }
         if found.ahead == 0 && task.pull.is_none() {
@@ -376,15 +397,26 @@ impl Hand<'_> {
         }
         let mirror = house.library.mirror(&task.repo).await?;
         let head = mirror.find(&task.branch.full()).await?.unwrap_or(head);
+        let learnt = ladder::learn(house, task, &head).await?;
         pulls::publish(house, &task.repo, &task.branch).await?;
-        let pull = pulls::open_pull(house, &self.wish(sandbox).await?).await?;
+        let odd = messages::odd(house, task).await?;
+        let pull = pulls::open_pull(house, &self.wish(sandbox, &odd).await?).await?;
         let (ahead, behind) = mirror.distance(&task.base, &task.branch).await?;
         let unchanged = |what: &str| task.told.get(what).is_some_and(|told| *told == head.to_string());
         let (unchecked, unsettled) = (unchanged("checks"), unchanged("conflict"));
-        let note = task.pull.is_none().then(|| format!("Pull request {} is open: {}", pull.number, pull.url));
+        let opened = task.pull.is_none().then(|| format!("Pull request {} is open: {}", pull.number, pull.url));
+        let (reported, said) = messages::report(task, &odd);
+        let notes: Vec<String> = opened.into_iter().chain(said).collect();
+        let note = (!notes.is_empty()).then(|| notes.join("\n\n"));
         self.record_and_say(note, move |task| {
+            if let Some(reported) = reported {
+                task.told.insert(messages::TOLD.into(), reported);
+            }
             (task.head, task.ahead, task.behind) = (Some(head), ahead, behind);
             task.told.remove("rebase_wanted");
+            if learnt {
+                task.told.remove(ladder::ASKED);
+            }
             // It was published before that was heard.
             if task.want == TaskWant::Rest {
                 task.want = TaskWant::Review;
@@ -411,8 +443,12 @@ impl Hand<'_> {
         let (house, task) = (self.house, self.task);
         match pulls::rebase_branch(house, &task.repo, &task.branch, &task.base).await? {
             Rebased::Already => Ok(true),
-            Rebased::Moved { .. } => {
+            Rebased::Moved { records, .. } => {
+                if let Some(words) = ladder::in_words(&records) {
+                    self.record_and_say(Some(words), |_| {}).await?;
+                }
                 // The desk follows its branch.
+                work::refresh(house, sandbox).await?;
                 let line = format!("git fetch -q origin '{0}' && git reset -q --hard FETCH_HEAD", task.branch);
                 let follow =
                     NewExec { command: Some(line), cwd: Some(carrel_git::WORKSPACE.to_owned()), ..NewExec::default() };
@@ -444,7 +480,11 @@ impl Hand<'_> {
              origin/{base}`, settle the conflicts so that both changes keep their meaning, finish the rebase, and check \
              your work again."
         );
+        let asked = ladder::pair(self.house, self.task).await?;
         self.back_to_agent(text, |task| {
+            if let Some(asked) = asked {
+                task.told.insert(ladder::ASKED.into(), asked);
+            }
             let head = task.head.as_ref().map(ToString::to_string).unwrap_or_default();
             task.told.insert("conflict".into(), head);
             task.rebases += 1;
@@ -464,7 +504,7 @@ impl Hand<'_> {
     }
 
     /// The pull request that this task wants.
-    async fn wish(&self, sandbox: &SandboxId) -> Result<PullWish, Error> {
+    async fn wish(&self, sandbox: &SandboxId, odd: &[messages::Odd]) -> Result<PullWish, Error> {
         let task = self.task;
         let mirror = self.house.library.mirror(&task.repo).await?;
         let log = mirror.subjects(&task.base, &task.branch, 50).await?;
@@ -475,21 +515,27 @@ impl Hand<'_> {
             None => "The repository names no check command.".to_owned(),
         };
         let body = format!(
-            "## What was asked\n\n{}\n\n## What changed\n\n{changes}\n## How it is checked\n\n{checked}\n\nMade by the agent \
-             `{}` at desk `{sandbox}`.\n\nCarrel-Task: {}\n",
+            "## What was asked\n\n{}\n\n## What changed\n\n{changes}\n## How it is checked\n\n{checked}\n\n{}Made by the \
+             agent `{}` at desk `{sandbox}`.\n\nCarrel-Task: {}\n",
             task.prompt.trim(),
+            messages::section(odd),
             task.agent,
             task.id
         );
+        let rules = &repo.rules.pulls;
+        let mut labels = task.labels.clone();
+        labels.extend(rules.labels.iter().filter(|label| !task.labels.contains(label)).cloned());
         Ok(PullWish {
             repo: task.repo.clone(),
             head: task.branch.clone(),
             base: task.base.clone(),
             title: task.title.clone(),
             body,
-            draft: false,
-            labels: task.labels.clone(),
-            reviewers: Vec::new(),
+            draft: rules.draft,
+            draft_at_opening: true,
+            auto_merge: rules.auto_merge.then_some(repo.rules.merge),
+            labels,
+            reviewers: rules.reviewers.clone(),
         })
     }
 
@@ -509,7 +555,8 @@ impl Hand<'_> {
         };
         match pulls::merge_pull(self.house, wish).await {
             Ok(merged) => {
-                let note = format!("Merged into `{}`.", task.base);
+                let settled = ladder::in_words(&merged.records).map(|words| format!(" {words}")).unwrap_or_default();
+                let note = format!("Merged into `{}`.{settled}", task.base);
                 self.record_and_say(Some(note), move |task| {
                     seen(task, &merged.pull);
                     task.ended_at.get_or_insert(merged.pull.updated_at);
@@ -628,24 +675,10 @@ impl Hand<'_> {
         Ok(())
     }
 
-    /// Keeps what was done and is nowhere else under a ref of its own; nothing when the repository itself is gone.
+    /// Keeps what was done and is nowhere else under a ref of its own.
     async fn keep(&self) -> Result<Option<String>, Error> {
-        let (house, task) = (self.house, self.task);
-        if matches!(repos::find(house, &task.repo).await, Err(Error::NotFound { .. })) {
-            return Ok(None);
-        }
-        let mirror = house.library.mirror(&task.repo).await?;
-        let newest = match mirror.wip(task.id).await? {
-            Some(saved) => Some(saved),
-            None => mirror.find(&task.branch.full()).await?,
-        };
-        let Some(newest) = newest else { return Ok(None) };
-        if mirror.is_in(&task.base, &newest).await? || Some(&newest) == task.base_commit.as_ref() {
-            return Ok(None);
-        }
-        let kept = RefName::kept(task.id);
-        mirror.hold(&kept, &newest).await?;
-        Ok(Some(format!("What was done is kept as {kept} at {}.", newest.short())))
+        let task = self.task;
+        work::keep::keep(self.house, &Holder::Task(task.id), &task.repo, Some(&task.branch), &task.base).await
     }
 
     /// The desk of a task that is over ends, and its saves are forgotten: what they held is merged or kept.

@@ -4,21 +4,22 @@ use std::{collections::HashSet, sync::Arc, sync::Mutex, time::Duration};
 
 use carrel_agent::{DeskRules, Ending};
 use carrel_model::{
-    SessionId,
+    Holder, SessionId,
     agent::Voice,
     public::Happening,
-    session::{MomentKind, SessionPhase},
+    session::{MomentKind, Session, SessionPhase},
 };
 use carrel_store::News;
 
 use super::{
-    desk,
+    desk::{self, Found},
     turn::{self, At, Went},
 };
 use crate::{
-    Error,
-    desks::{sessions::no_session, tasks::moment},
+    Error, SandboxesDesk,
+    desks::{repos, sessions::no_session, tasks::moment},
     house::House,
+    work,
 };
 
 /// Walks until the house closes: whoever is asked something answers.
@@ -66,7 +67,11 @@ fn answer(house: &Arc<House>, busy: &Arc<Mutex<HashSet<SessionId>>>, id: Session
         let stop = house.stop().clone();
         if let Some(Err(error)) = stop.run_until_cancelled(Box::pin(converse(&house, &id))).await {
             tracing::warn!(session = %id, error = &error as &dyn std::error::Error, "a session could not go on");
-            let _ = give_up(&house, &id, error.to_string()).await;
+            // One that is being closed is tried again by the next look.
+            let closing = house.store.sessions().find(&id).await.is_ok_and(|found| found.is_some_and(|it| it.closing));
+            if !closing {
+                let _ = give_up(&house, &id, error.to_string()).await;
+            }
         }
         drop(guard);
     });
@@ -88,16 +93,25 @@ impl Drop for Answering {
 async fn converse(house: &Arc<House>, id: &SessionId) -> Result<(), Error> {
     loop {
         let session = house.store.sessions().find(id).await?.ok_or_else(|| no_session(id))?;
-        if session.phase == SessionPhase::Closed || !(session.is_asked() || session.turn.is_some()) {
+        if !session.is_busy() {
             return Ok(());
+        }
+        if session.closing {
+            return close(house, &session).await;
         }
         let grant = desk::grant_of(&session.created_by);
         let sandbox = desk::ensure_session(house, id).await?;
         desk::wait_for(house, &grant, &sandbox).await?;
+        if session.turn.is_none() && !desk::verify_session(house, &session, &sandbox).await? {
+            continue;
+        }
+        let saves = session.repo.is_some();
         let rules = DeskRules { repo: session.repo.clone(), ..DeskRules::default() };
-        let at = At { session: id, sandbox: &sandbox, rules, saves: false, asks_again: false };
+        let at = At { session: id, sandbox: &sandbox, rules, saves, asks_again: false };
         match turn::take(house, &at, closed(house, id)).await? {
-            Went::Nothing | Went::Stopped => return Ok(()),
+            Went::Nothing => return Ok(()),
+            // Somebody closes it.
+            Went::Stopped => {}
             Went::Ended(Ending::Finished | Ending::Asked { .. }) => {}
             // It was said already, with the end of the turn. The next message tries again.
             Went::Ended(Ending::Failed { .. }) => {}
@@ -105,24 +119,70 @@ async fn converse(house: &Arc<House>, id: &SessionId) -> Result<(), Error> {
     }
 }
 
-/// Comes true when a session is closed.
+/// Keeps what was done under a ref of its own, ends the desk, and closes the session. May be repeated at any point.
+async fn close(house: &Arc<House>, session: &Session) -> Result<(), Error> {
+    let (id, grant) = (&session.id, desk::grant_of(&session.created_by));
+    let mut notes = Vec::new();
+    if let Some((repo, sandbox)) = session.repo.as_ref().zip(session.sandbox_id.as_ref()) {
+        if matches!(desk::look(house, sandbox).await?, Found::There | Found::Asleep) {
+            desk::wait_for(house, &grant, sandbox).await?;
+            match work::save_work(house, sandbox).await {
+                Ok(_) => {}
+                // Its tree is gone, or cannot be saved as it is: what was saved before is what there is.
+                Err(Error::Conflict { why }) => notes.push(format!("The last of it could not be saved: {why}")),
+                Err(Error::NotFound { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let holder = Holder::Session(id.clone());
+        if let Ok(found) = repos::find(house, repo).await
+            && let Some(base) = &found.default_branch
+        {
+            notes.extend(work::keep::keep(house, &holder, repo, None, base).await?);
+        }
+    }
+    if let Some(sandbox) = &session.sandbox_id {
+        match (SandboxesDesk { house }).destroy(&grant, sandbox).await {
+            Ok(_) | Err(Error::NotFound { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    if let Some(repo) = &session.repo
+        && repos::find(house, repo).await.is_ok()
+    {
+        house.library.mirror(repo).await?.forget_saved(&Holder::Session(id.clone())).await?;
+    }
+    let id = id.clone();
+    let closed = house.store.change(move |tx| {
+        Box::pin(async move {
+            let mut session = tx.lock_session(&id).await?.ok_or_else(|| no_session(&id))?;
+            for text in notes {
+                tx.say(&mut session, moment(MomentKind::Note, Voice::House, text)).await?;
+            }
+            (session.phase, session.closing, session.turn) = (SessionPhase::Closed, false, None);
+            session.note = None;
+            tx.put_session(&mut session).await?;
+            Ok::<_, Error>(())
+        })
+    });
+    closed.await
+}
+
+/// Comes true when a session is to be closed.
 async fn closed(house: &Arc<House>, id: &SessionId) {
     let journal = house.store.journal();
     let mut follower = journal.follow(journal.head());
     loop {
         let open = house.store.sessions().find(id).await;
-        if matches!(open, Ok(Some(session)) if session.phase == SessionPhase::Closed) {
+        if matches!(open, Ok(Some(session)) if session.closing || session.phase == SessionPhase::Closed) {
             return;
         }
         loop {
             match follower.next().await {
                 Ok(News::Entries(entries)) => {
-                    let own = |happening: &Happening| {
-                        matches!(happening, Happening::Session { session }
-                            if session.id == *id && session.phase == SessionPhase::Closed)
-                    };
+                    let own = |happening: &Happening| matches!(happening, Happening::Session { session } if session.id == *id);
                     if entries.iter().any(|written| own(&written.entry().happening)) {
-                        return;
+                        break;
                     }
                 }
                 Ok(News::Reset(_)) => break,

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use carrel_agent::{DeskRules, Ending, Exchange, Failure, Moment as Said, Turn as Asked, Voice as Speaker};
 use carrel_model::{
-    CommitId, ExecId, Grant, SandboxId, SessionId,
+    CommitId, ExecId, Grant, SandboxId, SessionId, Timestamp,
     agent::{Agent, Voice},
     exec::{Exec, ExecStatus},
     public::NewExec,
@@ -19,6 +19,7 @@ use crate::{
     desks::{agents, sessions::no_session, tasks::moment},
     house::House,
     secret::new_exec_id,
+    tasks::sleep::Sleep,
     work,
 };
 
@@ -58,10 +59,14 @@ where
     let session = house.store.sessions().find(at.session).await?.ok_or_else(|| no_session(at.session))?;
     let agent = agents::find(house, &session.agent).await?;
     let grant = super::desk::grant_of(&session.created_by);
+    let before = session.updated_at;
     let Some(session) = plan(house, at.session).await? else { return Ok(Went::Nothing) };
     let Some(turn) = session.turn.clone() else { return Ok(Went::Nothing) };
     let running = match (ExecsDesk { house }).follow(&turn.exec).await? {
-        Some(running) => running,
+        Some(running) => {
+            tell_of_gap(house, at.session, before).await?;
+            running
+        }
         None if turn.begun => {
             // It began, and nothing is known of it: its row was forgotten. It is asked again.
             let why = "nothing is known any more of the turn that was in flight".to_owned();
@@ -94,6 +99,27 @@ where
     }
     end(house, at.session, over).await?;
     Ok(followed)
+}
+
+/// A turn that is found in flight was out of sight: its server died, or lost it. What it did meanwhile follows.
+async fn tell_of_gap(house: &Arc<House>, id: &SessionId, since: Timestamp) -> Result<(), Error> {
+    let id = id.clone();
+    let told = house.store.change(move |tx| {
+        Box::pin(async move {
+            let mut session = tx.lock_session(&id).await?.ok_or_else(|| no_session(&id))?;
+            let away = tx.now().duration_since(since).as_secs().max(0);
+            let text = format!(
+                "The house lost sight of the agent, {away} s after it was last heard of, and takes it up again: what it \
+                 did meanwhile follows."
+            );
+            let mut said = moment(MomentKind::Note, Voice::House, text);
+            said.turn = session.turns;
+            tx.say(&mut session, said).await?;
+            tx.put_session(&mut session).await?;
+            Ok::<_, Error>(())
+        })
+    });
+    told.await
 }
 
 /// Writes down what the next turn is to be, unless one is in flight or nothing was asked.
@@ -249,6 +275,7 @@ where
     tokio::pin!(unwanted);
     let mut stopped = false;
     let mut kill_at: Option<tokio::time::Instant> = None;
+    let mut sleep = Sleep::watch(house, at);
     loop {
         let killing = async {
             match kill_at {
@@ -283,7 +310,8 @@ where
                 kill_at = None;
                 signal(house, grant, at.sandbox, &turn.exec, "KILL").await;
             }
-            _ = saves.tick(), if at.saves && !stopped => {
+            told = sleep.turned() => told?,
+            _ = saves.tick(), if at.saves && !stopped && !sleep.asleep => {
                 let _ = save(house, at.sandbox).await;
             }
         }
@@ -360,7 +388,9 @@ async fn write(house: &Arc<House>, id: &SessionId, turn: &Turn, moments: Vec<Sai
                 && let Some((mut task, _)) = tx.lock_task(task).await?
             {
                 task.doing = Some(doing);
-                task.spent_micros = task.spent_micros.max(session.spent_micros);
+                if !task.counted {
+                    task.spent_micros = task.spent_micros.max(session.spent_micros);
+                }
                 tx.put_task(&mut task).await?;
             }
             Ok::<_, Error>(())
@@ -410,7 +440,9 @@ async fn note(tx: &mut Tx, session: &mut Session, turn: u32, said: Said) -> Resu
             return Ok(None);
         }
         Said::Spent(spending) => {
-            let cost = spending.cost_usd.and_then(carrel_model::public::micros).unwrap_or(0);
+            // What the house counted itself is not counted twice.
+            let said = spending.cost_usd.filter(|_| !session.counted);
+            let cost = said.and_then(carrel_model::public::micros).unwrap_or(0);
             session.spent_micros = session.spent_micros.saturating_add(cost);
             return Ok(None);
         }

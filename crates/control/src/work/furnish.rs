@@ -1,4 +1,5 @@
-//! Checkouts for new sandboxes: planned, laid under where the provider can, cloned inside where it cannot.
+//! Checkouts for new sandboxes: planned, laid under where the provider can, cloned inside where it cannot, and carried in
+//! where a sandbox cannot ask for anything.
 
 use std::sync::Arc;
 
@@ -10,7 +11,11 @@ use carrel_model::{
 };
 use carrel_sandbox::{Furniture, Laid, Provider, ProviderError, template::Shown};
 
-use super::{errand::Errand, origin};
+use super::{
+    carry::{self, Carrier},
+    errand::Errand,
+    origin,
+};
 use crate::{
     Error,
     desks::repos::{bring_up_to_date, find},
@@ -18,7 +23,7 @@ use crate::{
 };
 
 /// Blobs of a repository larger than this are fetched when they are needed, where a sandbox clones for itself.
-const LARGE: u64 = 256 << 20;
+pub(super) const LARGE: u64 = 256 << 20;
 
 /// What a checkout of a repository is to be: the base as it now is, or the task's branch where it was pushed before.
 pub(crate) async fn plan_checkout(
@@ -61,10 +66,6 @@ pub(crate) async fn create(
             furnishing.create_furnished(id, spec, &furniture).await
         }
         None => {
-            // Before anything is made that would be of no use.
-            if let Some(why) = provider.lacks_gateway() {
-                return Err(ProviderError::Unfit { why });
-            }
             provider.create(id, spec).await?;
             clone(house, provider, sandbox, repo, checkout).await
         }
@@ -105,7 +106,7 @@ async fn furniture(
     })
 }
 
-/// Clones inside, through the gateway. A second time finds it made.
+/// Clones inside, through the gateway or from what is carried there. A second time finds it made.
 async fn clone(
     house: &Arc<House>,
     provider: &dyn Provider,
@@ -121,12 +122,22 @@ async fn clone(
     let envd = Envd::new(endpoint.dial, endpoint.token);
     let trouble = |error: EnvdError| ProviderError::Unavailable { why: error.to_string() };
     let make = "mkdir -p \"$1\" && chown \"$(id -u user 2>/dev/null || echo 0)\" \"$1\"";
-    let made = Errand::new(make).args([WORKSPACE]).user("root").run_by(&envd).await.map_err(trouble)?;
-    made.good("make a place for its checkout").map_err(understand)?;
     let mirror = house.library.mirror(repo).await.map_err(understand)?;
-    let much = if mirror.size() > LARGE { "blobless" } else { "whole" };
+    mirror.check_fit(&checkout.commit).await.map_err(|error| understand(error.into()))?;
+    let is_carried = carry::is_needed(provider);
+    let places: &[&str] = if is_carried { &[WORKSPACE, inside::BOX_PLACE] } else { &[WORKSPACE] };
+    for place in places {
+        let made = Errand::new(make).args([*place]).user("root").run_by(&envd).await.map_err(trouble)?;
+        made.good("make a place for its checkout").map_err(understand)?;
+    }
+    if is_carried {
+        let carrier = Carrier::new(house, envd.clone(), &sandbox.id, repo, checkout).await.map_err(understand)?;
+        carrier.bring(&[]).await.map_err(understand)?;
+    }
+    let much = if !is_carried && mirror.size() > LARGE { "blobless" } else { "whole" };
     let task = sandbox.spec.task_id.map(|task| task.to_string()).unwrap_or_default();
-    let (Checkout { branch, commit, author, .. }, origin) = (checkout, origin(repo));
+    let Checkout { branch, commit, author, .. } = checkout;
+    let origin = if is_carried { inside::BOX_PLACE.to_owned() } else { origin(repo) };
     let args =
         [WORKSPACE, &origin, branch.as_str(), commit.as_str(), author.name(), author.email(), task.as_str(), much];
     let cloned = Errand::new(inside::CLONE).args(args).run_by(&envd).await.map_err(trouble)?;

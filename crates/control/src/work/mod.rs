@@ -3,16 +3,21 @@
 //! Each verb is one errand inside, as whoever works there, and may be repeated. What the agent left there is trusted in
 //! nothing. The task keeper calls these; they take no grant because nobody outside asks.
 
+mod carry;
 mod errand;
 pub(crate) mod furnish;
+pub(crate) mod keep;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use carrel_git::{
     WORKSPACE, inside,
     message::{make_conventional, with_trailer},
 };
-use carrel_model::{Branch, CommitId, RefName, RepoName, SandboxId, TaskId, sandbox::Checkout};
+use carrel_model::{
+    Branch, CommitId, Holder, RepoName, SandboxId,
+    sandbox::{Checkout, Sandbox, Spec},
+};
 use carrel_sandbox::egress::GATEWAY;
 
 use self::errand::Errand;
@@ -33,26 +38,76 @@ pub struct Work {
     pub in_progress: Option<String>,
 }
 
-/// Saves the working tree under the task's name in the mirror. Nothing when nothing is new since the last time, or when
-/// the sandbox has no task or no checkout.
+/// Saves the working tree under its holder's name in the mirror. Nothing when nothing is new since the last time, when
+/// the sandbox is nobody's desk or has no checkout, or when what was saved before has not been laid on it yet: a fresh
+/// checkout must not take the place of somebody's work.
 pub(crate) async fn save_work(house: &Arc<House>, id: &SandboxId) -> Result<Option<CommitId>, Error> {
     let place = Place::find(house, id).await?;
-    let Some((task, repo)) = place.task.zip(place.repo.as_ref()) else { return Ok(None) };
+    let Some((holder, repo)) = place.holder.as_ref().zip(place.repo.as_ref()) else { return Ok(None) };
+    if !is_laid(house, holder, id).await? && house.library.mirror(repo).await?.saved(holder).await?.is_some() {
+        return Ok(None);
+    }
     let rules = crate::desks::repos::find(house, repo).await?.rules;
     let most = library::push_limits(&rules).file_bytes >> 10;
-    let (reference, base) = (RefName::wip(task).to_string(), place.checkout.commit.to_string());
+    let (reference, base) = (holder.saves().to_string(), place.checkout.commit.to_string());
     let errand = Errand::new(inside::SAVE).args([WORKSPACE, &reference, &place.origin, &base, &most.to_string()]);
     let told = errand.run(house, id).await?;
-    told.commit("save its work")
+    let saved = told.commit("save its work")?;
+    if place.is_carried {
+        let carrier = carry::Carrier::reach(house, id, repo, &place.checkout).await?;
+        // Also when nothing is new: whoever saved last may have died before it was fetched.
+        carrier.fetch_saved(holder).await?;
+        // What the agent pushed by itself, as far as it is taken; a refusal is told when the work is published.
+        match carrier.fetch_branch().await {
+            Ok(()) | Err(Error::Conflict { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(saved)
+}
+
+/// Brings what is new in the repository to a sandbox that cannot fetch it; the others fetch for themselves.
+pub(crate) async fn refresh(house: &Arc<House>, id: &SandboxId) -> Result<(), Error> {
+    let place = Place::find(house, id).await?;
+    let Some(repo) = place.repo.as_ref().filter(|_| place.is_carried) else { return Ok(()) };
+    let carrier = carry::Carrier::reach(house, id, repo, &place.checkout).await?;
+    match carrier.fetch_branch().await {
+        // It was refused, and the box is as if it had not been pushed.
+        Ok(()) | Err(Error::Conflict { .. }) => {}
+        Err(error) => return Err(error),
+    }
+    carrier.bring(&[]).await
+}
+
+/// How long a desk may take to save its work before it falls asleep. It is not kept awake by a save that hangs.
+const BEFORE_SLEEP: Duration = Duration::from_secs(60);
+
+/// Saves the work of a desk that is about to be paused. A save that fails keeps nobody awake: the work is still there.
+pub(crate) async fn save_before_sleep(house: &Arc<House>, sandbox: &Sandbox) {
+    if sandbox.spec.checkout.is_none() || sandbox.spec.repo.is_none() {
+        return;
+    }
+    let id = &sandbox.id;
+    match tokio::time::timeout(BEFORE_SLEEP, save_work(house, id)).await {
+        Ok(Ok(_)) => {}
+        Ok(Err(error)) => {
+            tracing::warn!(sandbox = %id, error = &error as &dyn std::error::Error, "a desk sleeps with unsaved work");
+        }
+        Err(_) => tracing::warn!(sandbox = %id, "a desk sleeps with unsaved work: saving took too long"),
+    }
 }
 
 /// Goes on from saved work in a new sandbox: the branch is where it was, the files are those that were saved.
 pub(crate) async fn restore_work(house: &Arc<House>, id: &SandboxId, commit: &CommitId) -> Result<(), Error> {
     let place = Place::find(house, id).await?;
-    let Some(task) = place.task else {
-        return Err(Error::Conflict { why: format!("sandbox {id} belongs to no task, so nothing was saved for it") });
+    let Some(holder) = &place.holder else {
+        return Err(Error::Conflict { why: format!("sandbox {id} is nobody's desk, so nothing was saved for it") });
     };
-    let (reference, branch) = (RefName::wip(task).to_string(), place.checkout.branch.as_str());
+    if let Some(repo) = place.repo.as_ref().filter(|_| place.is_carried) {
+        let carrier = carry::Carrier::reach(house, id, repo, &place.checkout).await?;
+        carrier.bring(&[(holder.saves(), commit.clone())]).await?;
+    }
+    let (reference, branch) = (holder.saves().to_string(), place.checkout.branch.as_str());
     let errand = Errand::new(inside::RESTORE).args([WORKSPACE, commit.as_str(), &reference, &place.origin, branch]);
     errand.run(house, id).await?.good("go on from saved work").map(drop)
 }
@@ -75,7 +130,10 @@ pub(crate) async fn commit_work(
 ) -> Result<Option<CommitId>, Error> {
     let place = Place::find(house, id).await?;
     let mut message = make_conventional(message);
-    let task = place.task.map(|task| task.to_string());
+    let task = match &place.holder {
+        Some(Holder::Task(task)) => Some(task.to_string()),
+        _ => None,
+    };
     let all = trailers.iter().copied().chain(task.as_deref().map(|task| ("Carrel-Task", task)));
     for (key, value) in all {
         message = with_trailer(&message, key, &value.replace(['\n', '\r', '\0'], " "));
@@ -90,10 +148,15 @@ pub(crate) async fn commit_work(
 /// meanwhile is not run over: that is a conflict.
 pub(crate) async fn push_work(house: &Arc<House>, id: &SandboxId) -> Result<CommitId, Error> {
     let place = Place::find(house, id).await?;
+    // Inside, a branch is compared with what the box knows of it.
+    refresh(house, id).await?;
     let Checkout { branch, commit, .. } = &place.checkout;
     let args = [WORKSPACE, branch.as_str(), &place.origin, commit.as_str()];
     let told = Errand::new(inside::PUSH).args(args).run(house, id).await?;
     let pushed = told.commit("push its work")?;
+    if let Some(repo) = place.repo.as_ref().filter(|_| place.is_carried) {
+        carry::Carrier::reach(house, id, repo, &place.checkout).await?.fetch_branch().await?;
+    }
     pushed.ok_or_else(|| Error::Inside { why: format!("inside sandbox {id}: git did not say what it pushed") })
 }
 
@@ -101,9 +164,12 @@ pub(crate) async fn push_work(house: &Arc<House>, id: &SandboxId) -> Result<Comm
 struct Place {
     checkout: Checkout,
     repo: Option<RepoName>,
-    task: Option<TaskId>,
+    /// Whose desk it is.
+    holder: Option<Holder>,
     /// Where its origin is, as it sees it.
     origin: String,
+    /// Whether everything between it and the house is carried, because it can ask nobody.
+    is_carried: bool,
 }
 
 impl Place {
@@ -111,10 +177,44 @@ impl Place {
         let found = house.store.sandboxes().find(id).await?;
         let spec = found.ok_or_else(|| Error::NotFound { what: format!("sandbox {id}") })?.spec;
         let none = || Error::Conflict { why: format!("sandbox {id} has no checkout") };
-        let checkout = spec.checkout.ok_or_else(none)?;
-        let origin = spec.repo.as_ref().map(origin).ok_or_else(none)?;
-        Ok(Place { checkout, origin, repo: spec.repo, task: spec.task_id })
+        let checkout = spec.checkout.clone().ok_or_else(none)?;
+        let is_carried = house.post(&spec.provider).is_ok_and(|post| carry::is_needed(&*post.provider));
+        let at_gateway = spec.repo.as_ref().map(origin).ok_or_else(none)?;
+        let origin = if is_carried { inside::BOX_PLACE.to_owned() } else { at_gateway };
+        let holder = holder_of(house, id, &spec).await?;
+        Ok(Place { checkout, origin, repo: spec.repo, holder, is_carried })
     }
+}
+
+/// Whose desk a sandbox is: the task's that it was made for, or the session's whose desk it is now.
+pub(crate) async fn holder_of(house: &House, id: &SandboxId, spec: &Spec) -> Result<Option<Holder>, Error> {
+    if let Some(task) = spec.task_id {
+        return Ok(Some(Holder::Task(task)));
+    }
+    if spec.repo.is_none() || spec.checkout.is_none() {
+        return Ok(None);
+    }
+    let session = house.store.sessions().of_sandbox(id).await?;
+    Ok(session.map(|session| Holder::Session(session.id)))
+}
+
+/// Whether somebody works in a sandbox's checkout whose work is saved.
+pub(crate) async fn is_desk(house: &House, id: &SandboxId) -> Result<bool, Error> {
+    let Some(sandbox) = house.store.sandboxes().find(id).await? else { return Ok(false) };
+    let has_checkout = sandbox.spec.repo.is_some() && sandbox.spec.checkout.is_some();
+    Ok(has_checkout && holder_of(house, id, &sandbox.spec).await?.is_some())
+}
+
+/// Whether a desk is its holder's and has what was saved before: it began with it, or it was laid on it.
+async fn is_laid(house: &House, holder: &Holder, id: &SandboxId) -> Result<bool, Error> {
+    Ok(match holder {
+        Holder::Task(task) => house.store.tasks().find(*task).await?.is_none_or(|task| {
+            task.sandbox_id.as_ref() == Some(id) && task.told.get("desk").is_some_and(|desk| desk == id.as_str())
+        }),
+        Holder::Session(session) => {
+            house.store.sessions().find(session).await?.is_some_and(|session| session.laid.as_ref() == Some(id))
+        }
+    })
 }
 
 /// Where a sandbox finds the repository that it works on.

@@ -94,7 +94,8 @@ impl Refusal {
         match error.kind() {
             Kind::NotFound => Refusal::new(StatusCode::NOT_FOUND, format!("path '{path}' does not exist")),
             Kind::IsADirectory => Refusal::new(StatusCode::BAD_REQUEST, format!("path '{path}' is a directory")),
-            Kind::StorageFull | Kind::QuotaExceeded => {
+            // A file that grows beyond what the whole disk may have is refused by its size.
+            Kind::StorageFull | Kind::QuotaExceeded | Kind::FileTooLarge => {
                 Refusal::new(StatusCode::INSUFFICIENT_STORAGE, format!("no space left for '{path}'"))
             }
             Kind::NotADirectory | Kind::InvalidInput | Kind::InvalidFilename => {

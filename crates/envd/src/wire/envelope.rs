@@ -99,6 +99,7 @@ impl Deframer {
 mod tests {
     use super::*;
     use crate::wire::Empty;
+    use proptest::prelude::*;
 
     #[test]
     fn an_envelope_that_arrives_byte_by_byte_is_opened_once_it_is_whole() {
@@ -123,5 +124,51 @@ mod tests {
         let mut deframer = Deframer::default();
         deframer.push(&[0, 0xff, 0xff, 0xff, 0xff]);
         assert_eq!(deframer.next_envelope().map_err(|fault| fault.code), Err(Code::ResourceExhausted));
+    }
+
+    /// Everything that can be opened, of bytes that arrive in these pieces, and how it ended.
+    fn opened(bytes: &[u8], cuts: &[usize]) -> (Vec<Envelope>, Option<Code>) {
+        let mut deframer = Deframer::default();
+        let (mut seen, mut rest) = (Vec::new(), bytes);
+        for cut in cuts.iter().map(|cut| cut % 64 + 1).chain([usize::MAX]) {
+            let (now, later) = rest.split_at(cut.min(rest.len()));
+            deframer.push(now);
+            rest = later;
+            loop {
+                match deframer.next_envelope() {
+                    Ok(Some(envelope)) => seen.push(envelope),
+                    Ok(None) => break,
+                    Err(fault) => return (seen, Some(fault.code)),
+                }
+            }
+        }
+        (seen, None)
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_break_it_and_pieces_change_nothing(
+            bytes in prop::collection::vec(any::<u8>(), 0..2000),
+            cuts in prop::collection::vec(any::<usize>(), 0..200),
+        ) {
+            let whole = opened(&bytes, &[]);
+            // In pieces an envelope that is none may be noticed only when more of it has come; what was opened is the same.
+            prop_assert_eq!(opened(&bytes, &cuts), whole);
+        }
+
+        #[test]
+        fn what_was_put_in_comes_out(
+            messages in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..300), 0..20),
+            cuts in prop::collection::vec(any::<usize>(), 0..200),
+        ) {
+            let mut sent = Vec::new();
+            for message in &messages {
+                sent.push(0);
+                sent.extend((message.len() as u32).to_be_bytes());
+                sent.extend(message);
+            }
+            let expected: Vec<_> = messages.into_iter().map(|message| Envelope::Message(message.into())).collect();
+            prop_assert_eq!(opened(&sent, &cuts), (expected, None));
+        }
     }
 }

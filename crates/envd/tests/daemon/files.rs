@@ -227,10 +227,99 @@ async fn an_upload_of_any_size_needs_little_memory() {
 }
 
 #[tokio::test]
-async fn an_upload_that_breaks_off_is_no_success() {
+async fn an_upload_that_breaks_off_leaves_what_was_there_and_nothing_else() {
     let guest = Guest::new();
-    let path = guest.path("broken");
-    let broken = futures::stream::iter([Ok(Bytes::from("half")), Err(std::io::Error::other("the cat came by"))]);
-    assert!(guest.envd.upload(&path, None, broken.boxed()).await.is_err());
-    guest.envd.health().await.unwrap();
+    std::fs::create_dir(guest.path("in")).unwrap();
+    let (old, new) = (guest.path("in/old"), guest.path("in/new"));
+    std::fs::write(&old, "as it was").unwrap();
+    for pieces in [1, 3000] {
+        for path in [&old, &new] {
+            let half = (0..pieces).map(|_| Ok(Bytes::from(vec![7; 1000])));
+            let broken = half.chain([Err(std::io::Error::other("the cat came by"))]);
+            let refused = guest.envd.upload(path, None, futures::stream::iter(broken).boxed()).await;
+            assert!(refused.is_err(), "{path} with {pieces} pieces");
+            guest.envd.health().await.unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(&old).unwrap(), "as it was", "with {pieces} pieces");
+        let there: Vec<_> =
+            std::fs::read_dir(guest.path("in")).unwrap().map(|each| each.unwrap().file_name()).collect();
+        assert_eq!(there, ["old"], "with {pieces} pieces");
+    }
+}
+
+#[tokio::test]
+async fn a_daemon_that_is_killed_in_an_upload_leaves_what_was_there_and_nothing_else() {
+    let mut guest = Guest::new();
+    std::fs::create_dir(guest.path("in")).unwrap();
+    let path = guest.path("in/old");
+    std::fs::write(&path, "as it was").unwrap();
+    let (sender, receiver) = futures::channel::mpsc::channel(1);
+    let (envd, place) = (guest.envd.clone(), path.clone());
+    let upload = tokio::spawn(async move { envd.upload(&place, None, receiver.boxed()).await });
+    let mut sender = sender;
+    for _ in 0..40 {
+        futures::SinkExt::send(&mut sender, Ok(Bytes::from(vec![7; 100_000]))).await.unwrap();
+    }
+    guest.child.kill().unwrap();
+    guest.child.wait().unwrap();
+    drop(sender);
+    assert!(upload.await.unwrap().is_err());
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "as it was");
+    let there: Vec<_> = std::fs::read_dir(guest.path("in")).unwrap().map(|each| each.unwrap().file_name()).collect();
+    assert_eq!(there, ["old"]);
+}
+
+#[tokio::test]
+async fn a_large_file_takes_the_place_of_another_as_it_was() {
+    use std::os::unix::fs::PermissionsExt;
+    let guest = Guest::new();
+    let (path, link, dangling) = (guest.path("program"), guest.path("link"), guest.path("dangling"));
+    std::fs::write(&path, "old").unwrap();
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o750)).unwrap();
+    std::os::unix::fs::symlink("program", &link).unwrap();
+    std::os::unix::fs::symlink("named", &dangling).unwrap();
+    let large = vec![b'x'; 300_000];
+    for place in [&link, &dangling] {
+        guest.envd.upload(place, None, content(large.clone())).await.unwrap();
+        assert!(std::fs::symlink_metadata(place).unwrap().is_symlink(), "{place} is what it was");
+    }
+    assert_eq!(std::fs::read(&path).unwrap(), large);
+    assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o7777, 0o750, "it may still be run");
+    assert_eq!(std::fs::read(guest.path("named")).unwrap(), large);
+    assert_eq!(std::fs::metadata(guest.path("named")).unwrap().mode() & 0o7777, 0o644);
+    // Somebody who has it open reads on in what they opened.
+    let mut held = std::fs::File::open(&path).unwrap();
+    guest.envd.upload(&path, None, content(vec![b'y'; 200_000])).await.unwrap();
+    let mut read = Vec::new();
+    std::io::Read::read_to_end(&mut held, &mut read).unwrap();
+    assert_eq!(read, large);
+}
+
+#[tokio::test]
+async fn a_place_that_something_is_mounted_on_is_written_all_the_same() {
+    assert!(is_root(), "this test needs root: it mounts");
+    let guest = Guest::new();
+    let (path, other) = (guest.path("mounted"), guest.path("other"));
+    std::fs::write(&path, "").unwrap();
+    std::fs::write(&other, "old").unwrap();
+    let mounted = guest.run(&format!("mount --bind {other} {path}")).await;
+    assert_eq!(mounted.code(), 0, "{}", mounted.stderr);
+    let sent = guest.envd.upload(&path, None, content(vec![b'x'; 300_000])).await;
+    let unmounted = guest.run(&format!("umount {path}")).await;
+    assert_eq!(unmounted.code(), 0, "{}", unmounted.stderr);
+    sent.unwrap();
+    assert_eq!(std::fs::read(&other).unwrap(), vec![b'x'; 300_000]);
+}
+
+#[tokio::test]
+async fn whoever_is_refused_hears_it_at_once_however_much_is_still_to_come() {
+    let guest = Guest::new();
+    // A folder cannot be written; ten gigabytes want to be.
+    for _ in 0..3 {
+        let chunks = futures::stream::repeat_with(|| Ok(Bytes::from_static(&[0; 1 << 16]))).take(163_840);
+        let refused = guest.envd.upload(&guest.path(""), None, chunks.boxed()).await;
+        assert!(matches!(&refused, Err(EnvdError::Invalid(why)) if why.contains("is a directory")), "{refused:?}");
+    }
+    guest.envd.upload(&guest.path("file"), None, content("fine")).await.unwrap();
+    assert_eq!(std::fs::read_to_string(guest.path("file")).unwrap(), "fine");
 }

@@ -25,6 +25,24 @@ async fn a_new_file_is_created_given_away_and_written() {
 }
 
 #[tokio::test]
+async fn a_large_file_is_heard_of_by_its_own_name_alone() {
+    let guest = Guest::new();
+    let mut events = guest.envd.watch(&guest.path(""), false, None).await.unwrap();
+    for _ in 0..2 {
+        // The first is new, the second takes its place.
+        guest.envd.upload(&guest.path("large"), None, content(vec![7; 300_000])).await.unwrap();
+        let mut kinds = Vec::new();
+        while kinds.last() != Some(&WatchKind::Write) {
+            let (name, kind) = next(&mut events).await;
+            assert_eq!(name, "large");
+            kinds.push(kind);
+        }
+        kinds.dedup();
+        assert!(kinds.ends_with(&[WatchKind::Create, WatchKind::Chmod, WatchKind::Write]), "{kinds:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_deep_watch_sees_folders_that_are_made_later() {
     let guest = Guest::new();
     guest.envd.make_dir(&guest.path("a/b"), None).await.unwrap();

@@ -1,4 +1,5 @@
-//! What is looked for in a push before it is let in: large files, secrets, paths.
+//! What is looked for in a push before it is let in: large files, secrets, paths, links to repositories that nobody has,
+//! and histories that have nothing to do with this one.
 
 use std::{process::Stdio, sync::Arc};
 
@@ -18,6 +19,8 @@ pub struct ContentRules {
     allow: Option<GlobSet>,
     /// Paths that fit may not be changed.
     deny: Option<GlobSet>,
+    /// The commit that the work began at: what is pushed has something in common with it.
+    root: Option<CommitId>,
 }
 
 /// Something that a push may not bring.
@@ -47,6 +50,11 @@ impl ContentRules {
         Ok(self)
     }
 
+    /// Adds the commit that the work began at.
+    pub fn with_root(self, root: CommitId) -> ContentRules {
+        ContentRules { root: Some(root), ..self }
+    }
+
     fn permits(&self, path: &str) -> bool {
         self.allow.as_ref().is_none_or(|allow| allow.is_match(path))
             && self.deny.as_ref().is_none_or(|deny| !deny.is_match(path))
@@ -65,22 +73,25 @@ fn patterns(texts: &[String]) -> Result<Option<GlobSet>, GitError> {
     set.build().map(Some).map_err(|error| GitError::unfit(error.to_string()))
 }
 
-/// Looks at everything that is new. The commits are those that refs are to move to.
+/// Looks at everything that is new. The commits are those that refs are to move to. Without rules only sizes count, and
+/// that nothing is missing.
 pub(super) async fn inspect(
     quarantine: &Quarantine,
     commits: &[CommitId],
     limits: &PushLimits,
-    rules: &ContentRules,
+    rules: Option<&ContentRules>,
 ) -> Result<Vec<Finding>, GitError> {
     let tips: String = commits.iter().map(|commit| format!("{commit}\n")).collect();
     let mut findings = large_files(quarantine, &tips, limits).await?;
     // Nobody reads a file that will not come in.
-    if findings.is_empty() {
+    if let Some(rules) = rules.filter(|_| findings.is_empty()) {
         if rules.allow.is_some() || rules.deny.is_some() {
             findings.extend(paths(quarantine, &tips, rules).await?);
         }
-        if let Some(secrets) = &rules.secrets {
-            findings.extend(leaks(quarantine, &tips, secrets).await?);
+        let diff = read_through(quarantine, &tips, rules.secrets.as_deref()).await?;
+        findings.extend(diff.findings);
+        if let Some(root) = rules.root.as_ref().filter(|_| diff.begins_anew) {
+            findings.extend(strangers(quarantine, commits, root).await?);
         }
     }
     let rest = findings.len().saturating_sub(MOST_TOLD);
@@ -143,11 +154,31 @@ async fn paths(quarantine: &Quarantine, tips: &str, rules: &ContentRules) -> Res
     Ok(seen.into_iter().map(tell).collect())
 }
 
-/// Secrets in lines that new commits add.
-async fn leaks(quarantine: &Quarantine, tips: &str, rules: &SecretRules) -> Result<Vec<Finding>, GitError> {
+/// Commits whose history has nothing in common with what the work began at.
+async fn strangers(quarantine: &Quarantine, commits: &[CommitId], root: &CommitId) -> Result<Vec<Finding>, GitError> {
+    let mut found = Vec::new();
+    for commit in commits {
+        // 1 is the answer "nothing"; anything else, such as a root that is not here, is no reason to refuse.
+        if quarantine.call("merge-base").arg(root).arg(commit).answer().await?.status.code() == Some(1) {
+            found.push(Finding {
+                short: "another history",
+                sentence: format!(
+                    "The history of {} has nothing in common with this repository's, so it could never be merged. Put \
+                     the work on top of the branch it began at: git rebase --root --onto {}",
+                    commit.short(),
+                    root.short()
+                ),
+            });
+        }
+    }
+    Ok(found)
+}
+
+/// Reads every line that new commits add.
+async fn read_through(quarantine: &Quarantine, tips: &str, secrets: Option<&SecretRules>) -> Result<Diff, GitError> {
     let call = quarantine
         .call("log")
-        .args(["-p", "-U0", "--format=commit %H", "--no-color", "--no-ext-diff"])
+        .args(["-p", "-U0", "--format=commit %H %P", "--no-color", "--no-ext-diff", "--submodule=short"])
         .args(["--no-textconv", "--no-renames", "--diff-merges=remerge", "--src-prefix=a/", "--dst-prefix=b/"])
         .args(["--stdin", "--not"])
         .args(KNOWN)
@@ -165,14 +196,14 @@ async fn leaks(quarantine: &Quarantine, tips: &str, rules: &SecretRules) -> Resu
             line.clear();
             let length = (&mut lines).take(MOST_OF_A_LINE).read_until(b'\n', &mut line).await;
             if length.map_err(GitError::io("read what is new"))? == 0 {
-                return Ok(diff.findings);
+                return Ok(diff);
             }
-            diff.read(line.strip_suffix(b"\n").unwrap_or(&line), rules);
+            diff.read(line.strip_suffix(b"\n").unwrap_or(&line), secrets);
         }
     };
-    let (findings, said) = tokio::join!(reading, hearing);
+    let (diff, said) = tokio::join!(reading, hearing);
     let status = running.child.wait().await.map_err(GitError::io("wait for git"))?;
-    if status.success() { findings } else { Err(GitError::understand("log", &said)) }
+    if status.success() { diff } else { Err(GitError::understand("log", &said)) }
 }
 
 /// A line that is longer is read in pieces.
@@ -187,17 +218,21 @@ struct Diff {
     number: u64,
     /// How many lines of the hunk are still to come, taken away and added.
     left: (u64, u64),
+    /// What stands here is no file but the name of a commit of another repository.
+    is_link: bool,
+    /// A commit without parents came by.
+    begins_anew: bool,
     findings: Vec<Finding>,
 }
 
 impl Diff {
-    fn read(&mut self, line: &[u8], rules: &SecretRules) {
+    fn read(&mut self, line: &[u8], secrets: Option<&SecretRules>) {
         // Lines of a hunk are counted, so that no content passes for a heading.
         match line.first() {
             Some(b'-') if self.left.0 > 0 => self.left.0 -= 1,
             Some(b'+') if self.left.1 > 0 => {
                 self.left.1 -= 1;
-                if let Some(rule) = rules.find(&line[1..]) {
+                if let Some(rule) = secrets.and_then(|secrets| secrets.find(&line[1..])) {
                     self.findings.push(Finding {
                         short: "it holds a secret",
                         sentence: format!(
@@ -217,17 +252,39 @@ impl Diff {
     }
 
     fn read_heading(&mut self, line: &str) {
-        if let Some(commit) = line.strip_prefix("commit ") {
+        if let Some(commits) = line.strip_prefix("commit ") {
+            let (commit, parents) = commits.split_once(' ').unwrap_or((commits, ""));
+            self.begins_anew |= parents.is_empty();
             self.commit = commit.to_owned();
+        } else if line.starts_with("diff ") {
+            self.is_link = false;
+        } else if line == "new file mode 160000" || (line.starts_with("index ") && line.ends_with(" 160000")) {
+            self.is_link = true;
         } else if let Some(path) = line.strip_prefix("+++ ") {
             let path = path.trim_matches('"');
             self.path = path.strip_prefix("b/").unwrap_or(path).trim_end_matches('\t').to_owned();
+            if std::mem::take(&mut self.is_link) && path != "/dev/null" {
+                self.findings.push(link_at(&self.path, &self.commit));
+            }
         } else if let Some(hunk) = line.strip_prefix("@@ -").and_then(|rest| rest.split_once(" @@")) {
             let (old, new) = hunk.0.split_once(" +").unwrap_or_default();
             let count = |text: &str| text.split_once(',').map_or(1, |(_, count)| count.parse().unwrap_or(0));
             self.left = (count(old), count(new));
             self.number = new.split(',').next().and_then(|start| start.parse().ok()).unwrap_or(0);
         }
+    }
+}
+
+/// A folder with a repository of its own is recorded as the name of a commit; the files behind it would be nowhere.
+fn link_at(path: &str, commit: &str) -> Finding {
+    Finding {
+        short: "a repository within the repository",
+        sentence: format!(
+            "{path} in commit {} is a git repository of its own (or a submodule): only the name of its commit would \
+             arrive, none of its files. Remove {path}/.git and add the files, or leave it out (git rm --cached {path}, \
+             and a line in .gitignore).",
+            commit.get(..10).unwrap_or_default()
+        ),
     }
 }
 
@@ -244,7 +301,7 @@ mod tests {
             "commit {}\ndiff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -0,0 +4,2 @@\n+++ b/innocent\n+id = {key}\n",
             "a".repeat(40)
         );
-        text.lines().for_each(|line| diff.read(line.as_bytes(), &rules));
+        text.lines().for_each(|line| diff.read(line.as_bytes(), Some(&rules)));
         assert_eq!(diff.findings.len(), 1);
         assert!(diff.findings[0].sentence.starts_with("x:5 in commit aaaaaaaaaa: "), "{:?}", diff.findings);
         assert!(!diff.findings[0].sentence.contains(&key));

@@ -13,7 +13,7 @@ mod rules;
 
 use std::{process::Stdio, time::Duration};
 
-use carrel_model::{CommitId, TaskId};
+use carrel_model::{CommitId, Holder};
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWriteExt},
     process::{ChildStderr, ChildStdout},
@@ -87,10 +87,10 @@ impl Version {
 }
 
 /// Who looks, as far as hidden refs are concerned: the house's own are for nobody, but a task sees its work in progress.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct View {
-    /// The task whose work in progress is shown.
-    pub task: Option<TaskId>,
+    /// Whose work in progress is shown.
+    pub holder: Option<Holder>,
 }
 
 /// How long a fetch may take.
@@ -122,8 +122,8 @@ impl Mirror {
 
     async fn advertise_refs(&self, out: &mut Vec<u8>, view: View) -> Result<(), GitError> {
         let mut shown = refs::list(self.git(), &self.path(), &["refs/heads", "refs/tags"]).await?;
-        if let Some(task) = view.task {
-            let wip = carrel_model::RefName::wip(task);
+        if let Some(holder) = view.holder {
+            let wip = holder.saves();
             if let Some(id) = self.find(&wip).await? {
                 shown.insert(wip, id);
             }
@@ -164,8 +164,8 @@ impl Mirror {
         call.set_env("GIT_PROTOCOL", version.variable());
         // Blobless and shallow clones are for those who cannot borrow.
         call = call.config("uploadpack.allowFilter", "true").config("transfer.hideRefs", "refs/carrel");
-        if let Some(task) = view.task {
-            call = call.config("transfer.hideRefs", format!("!refs/carrel/wip/{task}"));
+        if let Some(holder) = view.holder {
+            call = call.config("transfer.hideRefs", format!("!{}", holder.saves()));
         } else {
             // What was done for tasks that were closed can be had by people.
             call = call.config("transfer.hideRefs", "!refs/carrel/kept");

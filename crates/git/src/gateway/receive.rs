@@ -80,8 +80,7 @@ impl Mirror {
         // Nothing is lost: work in progress is saved with whatever is in it. It goes nowhere from here, and whatever of it
         // is pushed to a branch later is looked through then.
         let only_wip = request.commands.iter().all(|command| command.name.is_below("refs/carrel/wip"));
-        let none = ContentRules::default();
-        let rules = if only_wip { &none } else { rules };
+        let rules = Some(rules).filter(|_| !only_wip);
         let findings = content::inspect(&quarantine, &tips, limits, rules).await?;
         if let Some(first) = findings.first() {
             return Ok(refuse(Report::refused(&request, first.short, words_of(&findings))));

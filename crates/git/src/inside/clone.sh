@@ -1,10 +1,14 @@
-# Makes a checkout where there are no layers: a clone through the gateway. Arguments: the working tree, where origin is,
+# Makes a checkout where there are no layers: a clone through the gateway, or of the box. Arguments: the working tree, where origin is,
 # the branch, the commit, the author's name and address, the task (or nothing), and how much to fetch (whole, blobless).
 # A second time finds it made.
 url=$2 branch=$3 commit=$4
 [ ! -e .git/carrel/cloned ] || exit 0
 rm -rf .git
 g init -q --template= --initial-branch="$branch" .
+if [ -d "$borrowed" ]; then
+    printf '%s\n' "$borrowed" >.git/objects/info/alternates
+    if [ -s "$url/shallow" ]; then cp "$url/shallow" .git/shallow; fi
+fi
 g config core.logallrefupdates true
 g config remote.origin.url "$url"
 g config remote.origin.fetch '+refs/heads/*:refs/remotes/origin/*'

@@ -11,6 +11,15 @@ for state in rebase-merge rebase-apply MERGE_HEAD CHERRY_PICK_HEAD REVERT_HEAD; 
         exit 65
     fi
 done
+# Of a repository within this one only the name of its commit would be committed, which nobody else has, or nothing.
+links=$(find . -mindepth 2 -name .git -prune -print | sed 's|^\./||; s|/\.git$||' | while IFS= read -r inner; do
+    g check-ignore -q -- "$inner" || printf '%s\n' "$inner"
+done | head -n 5)
+if [ -n "$links" ]; then
+    say "a git repository stands within the repository: $(printf '%s' "$links" | tr '\n' ' '); remove its .git and add the\
+ files, or leave it out with a line in .gitignore"
+    exit 67
+fi
 add_all
 if g diff --cached --quiet --ignore-submodules=dirty HEAD 2>/dev/null; then exit 0; fi
 printf '%s' "$7" | g commit --quiet --no-verify --cleanup=verbatim --file=- >&2

@@ -23,6 +23,7 @@ mend() {
     if [ -d "$borrowed" ]; then
         mkdir -p .git/objects/info
         printf '%s\n' "$borrowed" >.git/objects/info/alternates
+        if [ -s "$url/shallow" ]; then cp "$url/shallow" .git/shallow; fi
     fi
     g fetch -q "$url" '+refs/heads/*:refs/remotes/origin/*' >&2 || true
     if ! g rev-parse --verify --quiet 'HEAD^{commit}' >/dev/null; then

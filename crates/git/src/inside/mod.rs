@@ -20,7 +20,8 @@ pub const LOOK: &str = concat!(include_str!("prelude.sh"), include_str!("look.sh
 /// Commits everything that is not ignored. Its arguments: the working tree, the branch, where origin is, the commit that
 /// the work began at, the author's name and address, the message.
 ///
-/// It prints the commit, or nothing when there is nothing to commit. Exit code 65: conflicts are not resolved.
+/// It prints the commit, or nothing when there is nothing to commit. Exit code 65: conflicts are not resolved; 67: there is
+/// a repository within the repository.
 pub const COMMIT: &str = concat!(include_str!("prelude.sh"), include_str!("mend.sh"), include_str!("commit.sh"));
 
 /// Pushes what is checked out to the task's branch. Its arguments: the working tree, the branch, where origin is, the
@@ -30,6 +31,30 @@ pub const PUSH: &str = concat!(include_str!("prelude.sh"), include_str!("mend.sh
 /// Clones through the gateway, for sandboxes that no layer can be laid under. Its arguments: the working tree, where
 /// origin is, the branch, the commit, the author's name and address, the task (or nothing), `whole` or `blobless`.
 pub const CLONE: &str = concat!(include_str!("prelude.sh"), include_str!("clone.sh"));
+
+/// Makes the box of a sandbox that can ask nobody, or finds it. Its arguments: the working tree, the branch that its HEAD
+/// is. It prints its refs, a commit and a name in each line.
+pub const BOX: &str = concat!(include_str!("prelude.sh"), include_str!("box.sh"));
+
+/// Takes what was brought into the box. Its argument: the working tree. What was brought lies in the files [`BROUGHT`].
+pub const TAKE: &str = concat!(include_str!("prelude.sh"), include_str!("take.sh"));
+
+/// Packs what a ref of the box has and the house has not, into [`SENT`]. Its arguments: the working tree, the ref, where it
+/// is agreed on, the commit that the work began at, `known` or `whole`.
+///
+/// It prints where the ref is and where it was agreed to be; nothing when that is the same.
+pub const SEND: &str = concat!(include_str!("prelude.sh"), include_str!("send.sh"));
+
+/// Writes down what came of it. Its arguments: the working tree, the ref, where it is agreed on, and the commit that was
+/// taken; without one it was refused.
+pub const AGREE: &str = concat!(include_str!("prelude.sh"), include_str!("agree.sh"));
+
+/// The box beside [`crate::WORKSPACE`].
+pub const BOX_PLACE: &str = "/workspace.git";
+/// Where what is brought lies, in the box: the pack, where history ends, where refs go.
+pub const BROUGHT: [&str; 3] = ["carrel/in.pack", "carrel/in.ends", "carrel/in.refs"];
+/// Where what is sent lies, in the box.
+pub const SENT: &str = "carrel/out.pack";
 
 /// The exit code of an errand that found no working tree.
 pub const NO_TREE: i32 = 66;

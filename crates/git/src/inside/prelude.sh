@@ -17,5 +17,7 @@ g() {
         "$@"
 }
 borrowed=/run/carrel-objects
+# Where no mirror is lent, the box beside the working tree is.
+[ -d "$borrowed" ] || borrowed=$1.git/objects
 say() { printf '%s\n' "$*" >&2; }
 cd "$1" 2>/dev/null || { say "there is no working tree at $1"; exit 66; }

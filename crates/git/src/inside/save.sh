@@ -6,17 +6,23 @@ here=$PWD own=$PWD/.git
 # A repository of our own beside theirs: whatever is wrong with theirs does not keep files from being saved.
 if [ -d "$own" ] && mkdir -p "$own/carrel/save" 2>/dev/null && [ -w "$own/carrel/save" ]; then
     scratch=$own/carrel/save
-    tries=0
-    until mkdir "$scratch/lock" 2>/dev/null; do
-        # One at a time. A saver that was killed leaves its lock; the next one takes it over after a while.
-        tries=$((tries + 1))
-        if [ -n "$(find "$scratch/lock" -maxdepth 0 -mmin +5 2>/dev/null)" ] || [ "$tries" -gt 600 ]; then
-            touch "$scratch/lock"
-            break
-        fi
-        sleep 0.1
-    done
-    trap 'rmdir "$scratch/lock" 2>/dev/null || rm -rf "$scratch/lock"' EXIT
+    # One at a time. The kernel lets go of what a killed saver held.
+    if command -v flock >/dev/null 2>&1 && exec 9>"$scratch/turn" && flock -w 60 9; then
+        :
+    else
+        # Where there is no flock, or its holder hangs, a saver that was killed leaves its lock; the next one takes it over
+        # after a while.
+        tries=0
+        until mkdir "$scratch/lock" 2>/dev/null; do
+            tries=$((tries + 1))
+            if [ -n "$(find "$scratch/lock" -maxdepth 0 -mmin +5 2>/dev/null)" ] || [ "$tries" -gt 600 ]; then
+                touch "$scratch/lock"
+                break
+            fi
+            sleep 0.1
+        done
+        trap 'rmdir "$scratch/lock" 2>/dev/null || rm -rf "$scratch/lock"' EXIT
+    fi
 else
     scratch=$(mktemp -d)
     trap 'rm -rf "$scratch"' EXIT
@@ -34,13 +40,16 @@ mkdir -p "$scratch/git/info" "$scratch/git/objects/info"
     if [ -d "$own/objects" ]; then printf '%s\n' "$own/objects"; fi
     if [ -d "$borrowed" ]; then printf '%s\n' "$borrowed"; fi
 } >"$scratch/git/objects/info/alternates"
+if [ -f "$own/shallow" ]; then cp "$own/shallow" "$scratch/git/shallow"; fi
 # What the gateway would refuse for its size must not keep everything else from being saved.
 {
     cat "$own/info/exclude" 2>/dev/null || true
-    find . -name .git -prune -o -type f -size +"$most"k -print | sed -n '
+    find . -name .git -prune -print -o -type f -size +"$most"k -print >"$scratch/found"
+    sed -n '
+        /\/\.git$/d
         s/[][*?\\!#]/\\&/g
         s/ $/\\ /
-        s|^\./|/|p' >"$scratch/large"
+        s|^\./|/|p' "$scratch/found" >"$scratch/large"
     cat "$scratch/large"
 } >"$scratch/git/info/exclude"
 if [ -s "$scratch/large" ]; then say "not saved, too large: $(head -n 5 "$scratch/large" | tr '\n' ' ')"; fi
@@ -56,6 +65,20 @@ fi
 # What they track although it is ignored.
 GIT_INDEX_FILE=$own/index g ls-files -z --cached --ignored --exclude-standard 2>/dev/null |
     g add --force --ignore-errors --pathspec-from-file=- --pathspec-file-nul >/dev/null 2>&1 || true
+# A repository within this one would be saved as the name of a commit that nobody has. Its files are saved instead, as
+# if it were a folder. The outer ones come first, because one may stand within another.
+sed -n 's|^\./\(..*\)/\.git$|\1|p' "$scratch/found" | sort | while IFS= read -r inner; do
+    if [ ! -d "$inner" ] || [ -L "$inner" ] || g check-ignore -q -- "$inner"; then continue; fi
+    rm -f "$scratch/inner" "$scratch/inner.lock"
+    while IFS= read -r large; do
+        case $large in "/$inner"/*) printf '%s\n' "${large#"/$inner"}" ;; esac
+    done <"$scratch/large" >"$scratch/inner-large"
+    GIT_WORK_TREE=$here/$inner GIT_INDEX_FILE=$scratch/inner g -C "$inner" -c core.excludesFile="$scratch/inner-large" \
+        add --all --ignore-errors . >/dev/null 2>&1 || true
+    held=$(GIT_INDEX_FILE=$scratch/inner g write-tree) || continue
+    g rm -r -q -f --cached --ignore-unmatch -- ":(literal)$inner" >/dev/null 2>&1 || true
+    g read-tree --prefix="$inner/" "$held" 2>/dev/null || true
+done
 tree=$(g write-tree)
 head=$(GIT_DIR=$own g rev-parse --verify --quiet 'HEAD^{commit}' || true)
 [ -n "$head" ] || head=$base

@@ -113,6 +113,15 @@ impl Forecaster {
         Ok(self.pairs(mirror, pairs).await?.iter().map(|paths| paths.to_vec()).collect())
     }
 
+    /// The conflicted paths of each pair of commits, those that are not known in one run of git.
+    pub async fn conflicts(
+        &self,
+        mirror: &Mirror,
+        pairs: Vec<(CommitId, CommitId)>,
+    ) -> Result<Vec<Vec<String>>, GitError> {
+        Ok(self.pairs(mirror, pairs).await?.iter().map(|paths| paths.to_vec()).collect())
+    }
+
     /// The conflicts of pairs, those that are not known in one run of git.
     async fn pairs(
         &self,

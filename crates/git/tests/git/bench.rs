@@ -262,7 +262,7 @@ async fn serve(behind: &Behind, request: Request) -> Result<Response, carrel_git
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let version = Version::from_header(&header("git-protocol").unwrap_or_default());
     let zipped = header("content-encoding").as_deref() == Some("gzip");
-    let (mirror, view) = (&behind.mirror, View { task });
+    let (mirror, view) = (&behind.mirror, View { holder: task.map(carrel_model::Holder::Task) });
     let typed = |kind: String, body: Body| ([(header::CONTENT_TYPE, kind)], body).into_response();
     if path.ends_with("/info/refs") {
         let name = query.strip_prefix("service=").unwrap_or_default();

@@ -2,10 +2,14 @@
 #![allow(clippy::unwrap_used, reason = "everything here runs inside a test, where a panic is the verdict")]
 
 mod bench;
+mod carried;
 mod credentials;
+mod extremes;
+mod histories;
 mod layers;
 mod merges;
 mod mirrors;
+mod nested;
 mod pushes;
 mod saves;
 mod strangers;

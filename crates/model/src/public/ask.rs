@@ -10,11 +10,11 @@ use utoipa::ToSchema;
 
 use super::FieldProblem;
 use crate::{
-    AgentId, Branch, ProviderName, RepoName, Role, SandboxId, TaskId, TemplateName,
+    AgentId, Branch, ProviderName, RepoName, Role, SandboxId, TaskId, TemplateName, VolumeName,
     number::{Cpus, Whole},
     sandbox::{
-        AtEnd, Depth, DiskMb, EnvName, EnvValue, HostRule, Isolation, Lifetime, Limits, MOST_ENV, Manners, MemoryMb,
-        Metadata, Network, NetworkMode, Pids, PortAccess, Spec,
+        AddressRange, AtEnd, Depth, DiskMb, EnvName, EnvValue, Headers, HostRule, Isolation, Lifetime, Limits,
+        MOST_ENV, Manners, MemoryMb, Metadata, Network, NetworkMode, Pids, PortAccess, PortHost, Spec, VolumePath,
     },
 };
 
@@ -73,6 +73,15 @@ pub struct NewSandbox {
     /// Who may call its ports by its own host name: `keys` when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ports: Option<PortAccess>,
+    /// The host that requests to its ports name, as they arrive inside; `${PORT}` stands for the port.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port_host: Option<PortHost>,
+    /// How deep it sleeps when its lifetime or its idleness pauses it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pause_depth: Option<Depth>,
+    /// The volumes that are mounted in it, at most 16.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub volumes: Option<Vec<NewVolumeMount>>,
 }
 
 /// How much a sandbox may use; what is left out has its default.
@@ -97,15 +106,34 @@ pub struct NewLimits {
     pub pids: Option<Pids>,
 }
 
+/// A volume that is to be mounted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewVolumeMount {
+    /// What it is called.
+    pub name: VolumeName,
+    /// Where it is to be inside.
+    pub path: VolumePath,
+}
+
 /// Whom a sandbox may talk to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewNetwork {
     /// How open it is.
     pub mode: NetworkMode,
-    /// With mode `allow`: at most 256 hosts that may be reached.
+    /// With mode `allow`: at most 256 hosts that may be reached. With mode `open` and `deny`: those that may be reached anyway.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allow: Vec<HostRule>,
+    /// With mode `open`: at most 256 addresses and ranges of addresses that may not be reached.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<String>)]
+    pub deny: Vec<AddressRange>,
+    /// Headers that are put into requests to a host, at most 10 hosts with 20 headers each. `${e2b.secrets.NAME}` stands
+    /// for a secret, which never comes into the sandbox.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schema(value_type = BTreeMap<String, BTreeMap<String, String>>)]
+    pub headers: Headers,
     /// With mode `open`: gives it a network interface of its own, for programs that speak more than TCP or know no proxy.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interface: bool,
@@ -185,6 +213,19 @@ pub struct NewKey {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<u64>, minimum = 1, maximum = 2_592_000)]
     pub expires_in_s: Option<Lifetime>,
+}
+
+/// Changes who holds a key, or what they may do; what is left out stays.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct KeyChange {
+    /// What people call it from now on: 1 to 64 characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 64)]
+    pub name: Option<String>,
+    /// What it may do from now on: `admin` or `member`. A key of an agent or a sandbox stays what it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub role: Option<Role>,
 }
 
 /// Signs a browser in: by the code of a sign-in link, or by a key.
@@ -294,6 +335,9 @@ impl NewSandbox {
             },
             network,
             ports: self.ports.unwrap_or_default(),
+            port_host: self.port_host,
+            pause_depth: self.pause_depth.unwrap_or_default(),
+            volumes: Vec::new(),
         })
     }
 }

@@ -2,9 +2,12 @@
 //!
 //! Everything else in the house stays unserializable to the outside.
 
+mod area;
 mod ask;
 mod entry;
 mod exec;
+mod hook;
+mod notice;
 mod problem;
 mod pull;
 mod repo;
@@ -14,20 +17,23 @@ mod usage;
 mod view;
 mod work;
 
+pub use area::{AreaView, DoneView, NewClaim, NewJudgement, NewQuestion, ScoreView};
 pub use ask::{
-    Defaults, Field, NewCheckout, NewFork, NewKey, NewLimits, NewNetwork, NewPause, NewSandbox, NewSnapshot,
-    NewTimeout, SignIn,
+    Defaults, Field, KeyChange, NewCheckout, NewFork, NewKey, NewLimits, NewNetwork, NewPause, NewSandbox, NewSnapshot,
+    NewTimeout, NewVolumeMount, SignIn,
 };
 pub use entry::{Cursor, Drain, Entry, Happening, Kind, Reset};
 pub use exec::{
     Activity, Command, ExecSignal, ExecSize, ExecView, Executed, FileEntry, FileKind, LogLine, NewExec, StatsView,
 };
+pub use hook::{HookAdded, HookLetter, HookStatus, HookView, NewHook, NewReplay};
+pub use notice::{NewSubscription, NoticesView, SubscriptionKeys, SubscriptionView};
 pub use problem::{FieldProblem, Problem};
 pub use pull::{
     BaseView, CheckState, CheckView, CommentView, NewMerge, NewPull, NewPullComment, NewPullReview, PullNews,
     PullPhase, PullView, ReviewView, Side, Verdict,
 };
-pub use repo::{NewRepo, PushView, RepoChange, RepoView};
+pub use repo::{NewRepo, PullRulesChange, PushView, RepoChange, RepoFitness, RepoView};
 pub use secret::{NewSecret, SecretText, SecretView};
 pub use template::{From, NewTemplate, TemplateView};
 pub use usage::{BudgetState, BudgetView, UsageBy, UsageSum, UsageView};

@@ -45,6 +45,9 @@ pub struct PullView {
     pub checks: Option<CheckState>,
     /// What the reviews come to together; nothing while nobody judged it.
     pub verdict: Option<Verdict>,
+    /// How many approve its head as it is.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub approvals: u64,
     /// What the base got, once it is merged.
     pub merge_commit: Option<CommitId>,
     /// When it was opened.
@@ -55,6 +58,10 @@ pub struct PullView {
     pub updated_at: Timestamp,
     /// Counts what was seen to change.
     pub revision: i64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl PullView {

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use crate::{
     Branch, BranchFormat, CommitId, KeyId, PushId, RepoName, RepoSource, SandboxId, TaskId,
     number::Whole,
-    repo::{MergeStyle, Push, PushedRef, Repo, RepoPhase, RepoRules},
+    repo::{MergeStyle, PullRules, Push, PushedRef, Repo, RepoPhase, RepoRules},
 };
 
 /// Asks for a repository: one that comes from somewhere, or with `new` one that lives here.
@@ -54,6 +54,26 @@ pub struct NewRepo {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<u64>, minimum = 1, maximum = 4096)]
     pub largest_file_mb: Option<Whole<1, 4096>>,
+    /// What is wanted of its pull requests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pulls: Option<PullRulesChange>,
+}
+
+/// What a repository's forge answered when it was asked who we are there and what we may do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RepoFitness {
+    /// Where its pull requests are: `embedded`, `github`, `gitea`.
+    pub forge: String,
+    /// Whether the forge answered and knows our credential.
+    pub reached: bool,
+    /// Our name there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub login: Option<String>,
+    /// The branch that work starts from, as the forge has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default_branch: Option<String>,
+    /// What is missing, each a sentence with what would give it. Empty when nothing is.
+    pub missing: Vec<String>,
 }
 
 /// Changes what is wanted of a repository; what is left out stays.
@@ -91,6 +111,9 @@ pub struct RepoChange {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<u64>, minimum = 1, maximum = 4096)]
     pub largest_file_mb: Option<Whole<1, 4096>>,
+    /// What is wanted of its pull requests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pulls: Option<PullRulesChange>,
 }
 
 impl NewRepo {
@@ -107,6 +130,7 @@ impl NewRepo {
             deny_paths: self.deny_paths.clone(),
             allow_secrets: self.allow_secrets,
             largest_file_mb: self.largest_file_mb,
+            pulls: self.pulls.clone(),
         }
     }
 }
@@ -129,6 +153,42 @@ impl RepoChange {
             deny_paths: self.deny_paths.unwrap_or_else(|| rules.deny_paths.clone()),
             allow_secrets: self.allow_secrets.unwrap_or(rules.allow_secrets),
             largest_file_mb: self.largest_file_mb.or(rules.largest_file_mb),
+            pulls: self.pulls.unwrap_or_default().apply(&rules.pulls),
+        }
+    }
+}
+
+/// Changes what is wanted of the pull requests of a repository; what is left out stays.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PullRulesChange {
+    /// So many people must approve its head before it is merged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<u64>, minimum = 0, maximum = 20)]
+    pub approvals: Option<Whole<0, 20>>,
+    /// Labels that every pull of a task gets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub labels: Option<Vec<String>>,
+    /// Whose review is asked for, by login.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reviewers: Option<Vec<String>>,
+    /// A pull of a task is opened as a draft.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub draft: Option<bool>,
+    /// A pull of a task is merged by itself once nothing stands in the way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub auto_merge: Option<bool>,
+}
+
+impl PullRulesChange {
+    /// The rules after this change.
+    pub fn apply(self, rules: &PullRules) -> PullRules {
+        PullRules {
+            approvals: self.approvals.or(rules.approvals).filter(|approvals| approvals.get() > 0),
+            labels: self.labels.unwrap_or_else(|| rules.labels.clone()),
+            reviewers: self.reviewers.unwrap_or_else(|| rules.reviewers.clone()),
+            draft: self.draft.unwrap_or(rules.draft),
+            auto_merge: self.auto_merge.unwrap_or(rules.auto_merge),
         }
     }
 }

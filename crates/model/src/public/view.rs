@@ -12,7 +12,9 @@ use crate::{
     audit::{AuditLine, Outcome},
     breaker::{Breaker, State},
     key::Key,
-    sandbox::{AtEnd, Depth, Ended, Isolation, Limits, Network, Phase, PortAccess, Sandbox, Want},
+    sandbox::{
+        AtEnd, Depth, Ended, Isolation, Limits, Network, Phase, PortAccess, PortHost, Sandbox, VolumeMount, Want,
+    },
 };
 
 /// A sandbox.
@@ -80,6 +82,12 @@ pub struct SandboxView {
     /// Who may call its ports by its own host name, when not only those with a key.
     #[serde(default, skip_serializing_if = "PortAccess::is_usual")]
     pub ports: PortAccess,
+    /// The host that requests to its ports name, as they arrive inside.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port_host: Option<PortHost>,
+    /// The volumes that are mounted in it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub volumes: Vec<VolumeMount>,
     /// How it sleeps, while it is paused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<PausedView>,
@@ -165,7 +173,7 @@ impl From<&Sandbox> for SandboxView {
             env_names: spec.env.keys().map(|name| name.as_str().to_owned()).collect(),
             metadata: spec.metadata.entries().clone(),
             limits: spec.limits,
-            network: spec.network.clone(),
+            network: spec.network.shown(),
             timeout_s: spec.lifetime.get(),
             auto_pause: spec.at_end == AtEnd::Pause,
             created_by: sandbox.created_by.clone(),
@@ -177,6 +185,8 @@ impl From<&Sandbox> for SandboxView {
             idle_s: sandbox.manners.idle.map(|idle| idle.get()),
             idle_at: sandbox.idle_at.filter(|_| !sandbox.phase.is_over()),
             ports: spec.ports,
+            port_host: spec.port_host.clone(),
+            volumes: spec.volumes.clone(),
             paused: sandbox
                 .sleep
                 .filter(|_| sandbox.phase == Phase::Paused)

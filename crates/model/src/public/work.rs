@@ -10,8 +10,9 @@ use super::{Field, NewNetwork, ask::an_object};
 use crate::{
     AgentId, Branch, CommitId, KeyId, RepoName, SandboxId, SessionId, TaskId, TemplateName,
     agent::{Agent, DialectName, Voice},
+    area::Claim,
     number::Whole,
-    sandbox::{EnvName, EnvValue, Isolation, Lifetime, MOST_ALLOWED, Network, NetworkMode},
+    sandbox::{EnvName, EnvValue, Isolation, Lifetime, MOST_ALLOWED, MOST_HEADERS, Network, NetworkMode},
     session::{Moment, Session, SessionPhase},
     task::{Attempts, Conflict, Dependency, Needs, Priority, Task, TaskPhase, TaskPull, TaskWant},
 };
@@ -144,7 +145,7 @@ pub struct SessionView {
     /// Whatever else belongs to it.
     #[schema(value_type = Object)]
     pub meta: serde_json::Map<String, serde_json::Value>,
-    /// The agent works on an answer.
+    /// The agent works on an answer, or the session is being closed.
     pub busy: bool,
     /// How many turns there were.
     pub turns: u32,
@@ -178,7 +179,7 @@ impl From<&Session> for SessionView {
             sandbox_id: session.sandbox_id.clone(),
             idle_s: session.idle,
             meta: session.meta.clone(),
-            busy: session.turn.is_some() || session.is_asked(),
+            busy: session.is_busy(),
             turns: session.turns,
             last_seq: session.last_seq,
             cost_usd: dollars(session.spent_micros),
@@ -347,6 +348,9 @@ pub struct TaskView {
     pub pull: Option<TaskPull>,
     /// With whom it will conflict.
     pub conflicts: Vec<Conflict>,
+    /// Files and directories that it has claimed, each until a moment.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<Claim>,
     /// Why somebody must look.
     pub needs: Option<Needs>,
     /// What it has spent, in dollars.
@@ -406,6 +410,7 @@ impl From<&Task> for TaskView {
             behind: task.behind,
             pull: task.pull.clone(),
             conflicts: task.conflicts.clone(),
+            claims: task.claims.clone(),
             needs: task.needs.clone(),
             cost_usd: dollars(task.spent_micros),
             doing: task.doing.clone(),
@@ -448,8 +453,18 @@ impl NewNetwork {
     pub fn policy(self) -> Result<Network, Vec<Field>> {
         let mut wrong = Vec::new();
         let mut complain = |field: &str, detail: String| wrong.push(Field { field: field.into(), detail });
-        if self.mode != NetworkMode::Allow && !self.allow.is_empty() {
-            complain("network.allow", "a list of hosts goes with the mode `allow` only".into());
+        let denies = self.mode == NetworkMode::Open && !self.deny.is_empty();
+        if self.mode != NetworkMode::Allow && !denies && !self.allow.is_empty() {
+            complain("network.allow", "a list of hosts goes with the mode `allow`, or with `deny`".into());
+        }
+        if self.mode != NetworkMode::Open && !self.deny.is_empty() {
+            complain("network.deny", "a list of denied addresses goes with the mode `open` only".into());
+        }
+        if self.interface && denies {
+            complain("network.deny", "whoever has an interface of its own cannot be denied addresses".into());
+        }
+        if self.deny.len() > MOST_ALLOWED {
+            complain("network.deny", format!("at most {MOST_ALLOWED} ranges; there are {}", self.deny.len()));
         }
         if self.interface && self.mode != NetworkMode::Open {
             complain("network.interface", "an interface of its own goes with the mode `open` only".into());
@@ -457,8 +472,24 @@ impl NewNetwork {
         if self.allow.len() > MOST_ALLOWED {
             complain("network.allow", format!("at most {MOST_ALLOWED} hosts; there are {}", self.allow.len()));
         }
+        let (hosts, each) = MOST_HEADERS;
+        if self.headers.len() > hosts || self.headers.values().any(|headers| headers.len() > each) {
+            complain("network.headers", format!("at most {hosts} hosts with {each} headers each"));
+        }
+        if self.headers.keys().any(|host| host.as_str().contains([':', '/'])) {
+            complain("network.headers", "headers are for a host, without a port".into());
+        }
+        if self.interface && !self.headers.is_empty() {
+            complain("network.headers", "what leaves by an interface of its own passes no proxy".into());
+        }
         if wrong.is_empty() {
-            Ok(Network { mode: self.mode, allow: self.allow, interface: self.interface })
+            Ok(Network {
+                mode: self.mode,
+                allow: self.allow,
+                deny: self.deny,
+                headers: self.headers,
+                interface: self.interface,
+            })
         } else {
             Err(wrong)
         }

@@ -3,15 +3,18 @@
 mod checkout;
 mod life;
 mod pause;
+mod range;
 mod spec;
 mod usage;
 
 pub use checkout::{Author, Checkout};
 pub use life::{Fact, OutOfOrder, Phase, Step, Want};
 pub use pause::{Depth, Manners, Sleep};
+pub use range::AddressRange;
 pub use spec::{
-    AtEnd, DiskMb, EnvName, EnvValue, HostRule, Isolation, Lifetime, Limits, MOST_ALLOWED, MOST_ENV, MemoryMb,
-    Metadata, Network, NetworkMode, Pids, PortAccess, Spec,
+    AtEnd, DiskMb, EnvName, EnvValue, HeaderName, HeaderText, Headers, HostRule, Isolation, Lifetime, Limits,
+    MOST_ALLOWED, MOST_ENV, MOST_HEADERS, MOST_VOLUMES, MemoryMb, Metadata, Network, NetworkMode, Pids, PortAccess,
+    PortHost, Spec, VolumeMount, VolumePath,
 };
 pub use usage::Usage;
 
@@ -83,7 +86,7 @@ impl Sandbox {
         home: Option<NodeId>,
         now: Timestamp,
     ) -> Sandbox {
-        let expires_at = end_of(&spec, now);
+        let (expires_at, depth) = (end_of(&spec, now), spec.pause_depth);
         Sandbox {
             id,
             spec,
@@ -98,7 +101,7 @@ impl Sandbox {
             expires_at,
             manners,
             idle_at: None,
-            depth: Depth::default(),
+            depth,
             sleep: None,
             ended: None,
             attempts: 0,
@@ -157,7 +160,7 @@ impl Sandbox {
     /// Lets it work again: its lifetime and its patience with silence start anew.
     pub fn wake(&mut self, now: Timestamp) {
         self.want = Want::Ready;
-        self.depth = Depth::default();
+        self.depth = self.spec.pause_depth;
         self.extend(self.spec.lifetime, now);
         self.stir(now);
     }
@@ -192,6 +195,9 @@ mod tests {
                 .unwrap(),
             network: Default::default(),
             ports: Default::default(),
+            port_host: None,
+            pause_depth: Default::default(),
+            volumes: Vec::new(),
         };
         let id = SandboxId::from_random([7; 16]);
         Sandbox::born(id, spec, Manners::default(), KeyId::from_random([1; 8]), None, Timestamp::UNIX_EPOCH)

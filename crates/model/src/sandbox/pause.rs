@@ -37,6 +37,11 @@ pub struct Manners {
 }
 
 impl Depth {
+    /// Whether it is what is asked for when nobody says otherwise.
+    pub fn is_usual(&self) -> bool {
+        *self == Depth::default()
+    }
+
     /// All of them, from the lightest sleep to the deepest.
     pub const ALL: [Depth; 4] = [Depth::Frozen, Depth::PagedOut, Depth::Stored, Depth::Files];
 

@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::{
-    AgentId, Malformed, ProviderName, RepoName, TaskId, TemplateName,
+    AgentId, Malformed, ProviderName, RepoName, TaskId, TemplateName, VolumeId, VolumeName,
     number::{Cpus, Whole},
 };
 
-use super::Checkout;
+use super::{AddressRange, Checkout, Depth};
 
 /// What a sandbox is asked to be. Complete: defaults are already in it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -46,6 +46,26 @@ pub struct Spec {
     /// Who may call its ports by its own host name.
     #[serde(default, skip_serializing_if = "PortAccess::is_usual")]
     pub ports: PortAccess,
+    /// The host that requests to its ports name, as they arrive inside; `localhost` and the port when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port_host: Option<PortHost>,
+    /// How deep it sleeps when nobody but its lifetime or its idleness pauses it.
+    #[serde(default, skip_serializing_if = "Depth::is_usual")]
+    pub pause_depth: Depth,
+    /// The volumes that are mounted in it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub volumes: Vec<VolumeMount>,
+}
+
+/// A volume, and where it is mounted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct VolumeMount {
+    /// The volume.
+    pub volume: VolumeId,
+    /// What people call it.
+    pub name: VolumeName,
+    /// Where it is inside.
+    pub path: VolumePath,
 }
 
 /// A lifetime in seconds, from one second to thirty days.
@@ -105,11 +125,35 @@ pub struct Limits {
 pub struct Network {
     /// How open it is.
     pub mode: NetworkMode,
-    /// With mode `allow`: the hosts that may be reached.
+    /// With mode `allow`: the hosts that may be reached. With mode `open`: those that may be reached although they are denied.
     pub allow: Vec<HostRule>,
+    /// With mode `open`: the addresses that may not be reached.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<String>)]
+    pub deny: Vec<AddressRange>,
+    /// Headers that are put into requests on their way out, by host. What hides a secret is not shown.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schema(value_type = BTreeMap<String, BTreeMap<String, String>>)]
+    pub headers: Headers,
     /// With mode `open`: it has a network interface of its own besides the proxy.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interface: bool,
+}
+
+/// Headers for each host.
+pub type Headers = BTreeMap<HostRule, BTreeMap<HeaderName, HeaderText>>;
+
+impl Network {
+    /// The same as it may be shown: a header whose value names no secret may be one itself.
+    pub fn shown(&self) -> Network {
+        let mut shown = self.clone();
+        for text in shown.headers.values_mut().flat_map(BTreeMap::values_mut) {
+            if !text.0.contains("${") {
+                text.0 = "…".into();
+            }
+        }
+        shown
+    }
 }
 
 /// How open the network is.
@@ -177,11 +221,20 @@ macro_rules! checked_text {
 }
 
 checked_text!(
-    /// A host that may be reached: a name, `*.name`, or either with a port.
+    /// A host that may be reached: a name, `*.name`, or either with a port; or a range of addresses.
     #[derive(Debug)]
     HostRule,
-    "an allowed host is a name such as `example.org`, `*.example.org` or `example.org:443`, at most 253 characters",
-    is_host_rule
+    "an allowed host is a name such as `example.org`, `*.example.org` or `example.org:443`, at most 253 characters, or a \
+     range of addresses such as `10.0.0.0/8`",
+    |text| is_host_rule(text) || text.parse::<AddressRange>().is_ok()
+);
+checked_text!(
+    /// Where a volume is mounted: a folder inside that is no part of the system.
+    #[derive(Debug)]
+    VolumePath,
+    "a volume is mounted at an absolute path of at most 255 characters without `.` and `..`, not at `/` nor in `/proc`, `/sys`, \
+     `/dev`, `/run/carrel`, `/usr`, `/bin`, `/sbin`, `/lib` or `/etc`",
+    is_volume_path
 );
 checked_text!(
     /// The name of an environment variable.
@@ -200,6 +253,45 @@ checked_text!(
     "the value of an environment variable is at most 32768 bytes and holds no NUL",
     |text| text.len() <= 32_768 && !text.contains('\0')
 );
+
+checked_text!(
+    /// The host that requests to the ports of a sandbox name; `${PORT}` stands for the port.
+    #[derive(Debug)]
+    PortHost,
+    "a host is 1 to 253 letters, digits, `.`, `-` or `_`, with a port behind `:`; `${PORT}` stands for the port asked for",
+    |text| {
+        let plain = text.replace("${PORT}", "1");
+        (1..=253).contains(&text.len())
+            && plain.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_' | b':'))
+    }
+);
+checked_text!(
+    /// The name of a header that may be put into a request.
+    #[derive(Debug)]
+    HeaderName,
+    "a header is 1 to 64 lower-case letters, digits or `-`, and none that says how a request travels",
+    |text| {
+        const TRAVEL: [&str; 8] =
+            ["host", "connection", "content-length", "transfer-encoding", "upgrade", "te", "trailer", "keep-alive"];
+        (1..=64).contains(&text.len())
+            && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'_')
+            && !TRAVEL.contains(&text)
+            && !text.starts_with("proxy-")
+    }
+);
+checked_text!(
+    /// What a header is to say. It does not print itself: it may be a secret.
+    HeaderText,
+    "the value of a header is at most 2048 bytes of plain text in one line",
+    // One that is shown is not taken back: it would overwrite what it hides.
+    |text| text == "…" || (text.len() <= 2048 && text.bytes().all(|b| b == b'\t' || (b' '..=b'~').contains(&b)))
+);
+
+impl std::fmt::Debug for HeaderText {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("HeaderText(…)")
+    }
+}
 
 impl std::fmt::Debug for EnvValue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -242,6 +334,37 @@ impl From<Metadata> for BTreeMap<String, String> {
     }
 }
 
+impl PortHost {
+    /// The host for one port.
+    pub fn of(&self, port: u16) -> String {
+        self.0.replace("${PORT}", &port.to_string())
+    }
+}
+
+impl HostRule {
+    /// The addresses that it stands for, when it names addresses and no host.
+    pub fn range(&self) -> Option<AddressRange> {
+        self.0.parse().ok()
+    }
+}
+
+fn is_volume_path(text: &str) -> bool {
+    const SYSTEM: [&str; 10] =
+        ["/proc", "/sys", "/dev", "/run/carrel", "/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc"];
+    let plain = |name: &str| !name.is_empty() && name != "." && name != "..";
+    let beneath = |folder: &str| text.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    text.len() <= 255
+        && text.len() > 1
+        && text.strip_prefix('/').is_some_and(|rest| rest.split('/').all(plain))
+        && !text.contains(|c: char| c.is_control())
+        && !SYSTEM.iter().any(|folder| beneath(folder))
+        && text != "/run"
+}
+
+/// At most this many hosts that headers are for, and this many headers for each.
+pub const MOST_HEADERS: (usize, usize) = (10, 20);
+/// At most this many volumes in one sandbox.
+pub const MOST_VOLUMES: usize = 16;
 /// At most this many environment variables.
 pub const MOST_ENV: usize = 256;
 /// At most this many hosts on the allow list.
@@ -270,11 +393,26 @@ mod tests {
 
     #[test]
     fn an_allowed_host_is_a_host() {
-        for good in ["example.org", "*.example.org", "example.org:443", "127.0.0.1", "localhost:8080"] {
+        for good in
+            ["example.org", "*.example.org", "example.org:443", "127.0.0.1", "localhost:8080", "10.0.0.0/8", "::/0"]
+        {
             assert!(HostRule::try_from(good.to_owned()).is_ok(), "{good}");
         }
         for bad in ["", "*", "http://x", "a b", "a/b", "x:0", "x:99999", "x:+1", "-x.org", "*.*.org", "a..b", "x\n"] {
             assert!(HostRule::try_from(bad.to_owned()).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_volume_covers_nothing_of_the_system() {
+        for good in ["/data", "/home/user/work", "/mnt/a b", "/usrlocal", "/run/mine"] {
+            assert!(VolumePath::try_from(good.to_owned()).is_ok(), "{good}");
+        }
+        for bad in [
+            "", "/", "data", "/data/", "/a//b", "/a/../b", "/./a", "/proc", "/dev/x", "/etc/ssl", "/usr", "/run",
+            "/a\nb",
+        ] {
+            assert!(VolumePath::try_from(bad.to_owned()).is_err(), "{bad:?}");
         }
     }
 

@@ -10,6 +10,7 @@ use bytes::Bytes;
 use carrel_model::SandboxId;
 use http::{HeaderValue, Request, Response, StatusCode, header};
 use http_body_util::combinators::UnsyncBoxBody;
+use secrecy::SecretString;
 use tokio::sync::watch;
 
 use super::proxy::sentence;
@@ -22,6 +23,12 @@ pub type Passed = UnsyncBoxBody<Bytes, Box<dyn std::error::Error + Send + Sync>>
 pub trait Behind: Send + Sync {
     /// Answers one sandbox. That it was this one is certain; what it may do is decided behind the hatch.
     async fn answer(&self, sandbox: &SandboxId, request: Request<Passed>) -> Response<Passed>;
+
+    /// The value of a secret that is put into a header on its way out.
+    async fn reveal(&self, name: &str) -> Option<SecretString> {
+        let _ = name;
+        None
+    }
 }
 
 /// The hatch of a house. Clones share it.
@@ -73,6 +80,11 @@ impl Through {
     pub(super) fn leads_to(path: &str) -> bool {
         let first = path.strip_prefix('/').unwrap_or(path).split('/').next();
         matches!(first, Some("git" | "llm" | "mcp"))
+    }
+
+    /// The value of a secret that is put into a header on its way out.
+    pub(super) async fn reveal(&self, name: &str) -> Option<SecretString> {
+        self.hatch.behind().await?.reveal(name).await
     }
 
     /// Passes a request on and the answer back.

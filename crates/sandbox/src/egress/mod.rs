@@ -5,13 +5,19 @@
 //! here, and the address that was checked is the one that is called. What is refused is told to the guest in a sentence
 //! and to the log.
 //!
+//! Requests to a host for which the sandbox has headers are opened and passed on one by one (`rewrite`), also when they
+//! come by TLS: for these hosts alone, with an authority that is this sandbox's own (`authority`).
+//!
 //! A request that is meant for the gateway itself, and not for somebody outside, is one for the house (`hatch`).
 
+mod authority;
 mod hatch;
 mod names;
 mod policy;
 mod proxy;
+mod rewrite;
 
+pub use authority::Authority;
 pub use hatch::{Behind, Hatch, Passed, Through};
 pub use names::{Ear, answer as answer_names};
 pub use policy::{Policy, Refused};

@@ -18,7 +18,7 @@ use tokio::{
     task::JoinSet,
 };
 
-use super::{Policy, Traffic, proxy};
+use super::{Policy, Through, Traffic, proxy, rewrite::Exit};
 
 /// Listens inside the sandbox.
 #[async_trait]
@@ -29,6 +29,8 @@ pub trait Ear: Send + Sync {
     async fn calls(&self, address: Ipv4Addr, port: u16) -> io::Result<TcpListener>;
 }
 
+/// What is said here has no headers.
+const SHELL: u16 = 22;
 /// The port on which names are asked for.
 const PORT: u16 = 53;
 /// How many names one sandbox may have open; each takes listeners on the host.
@@ -39,10 +41,12 @@ const REMEMBERED: u32 = 60;
 const LONGEST: usize = 512;
 
 /// Answers until the task is ended. Without the port (somebody inside has it) names stay unanswered, as without network.
-pub async fn answer(ear: impl Ear, policy: Arc<Policy>, traffic: Arc<Traffic>) {
+pub async fn answer(ear: impl Ear, policy: Arc<Policy>, traffic: Arc<Traffic>, hatch: Option<Through>) {
+    // Whoever reaches nobody needs no names, until that is changed.
+    policy.opens().await;
     let Ok(socket) = ear.datagrams(PORT).await else { return };
     let socket = Arc::new(socket);
-    let mut known: HashMap<String, Ipv4Addr> = HashMap::new();
+    let mut known: HashMap<String, (Ipv4Addr, Vec<u16>)> = HashMap::new();
     let mut listening = JoinSet::new();
     let mut packet = [0; LONGEST];
     loop {
@@ -57,27 +61,28 @@ pub async fn answer(ear: impl Ear, policy: Arc<Policy>, traffic: Arc<Traffic>) {
             while listening.try_join_next().is_some() {}
             listening.spawn(tell_real_address(question, asker, Arc::clone(&socket), Arc::clone(&policy)));
             continue;
-        } else if let Some(address) = known.get(&question.name) {
-            Verdict::At(*address)
-        } else if known.len() >= usize::from(MOST) {
+        } else if !known.contains_key(&question.name) && known.len() >= usize::from(MOST) {
             Verdict::Failed
         } else {
             let number = known.len() as u16 + 1;
-            let address = Ipv4Addr::new(127, 77, (number >> 8) as u8, number as u8);
-            for port in ports {
+            let fresh = (Ipv4Addr::new(127, 77, (number >> 8) as u8, number as u8), Vec::new());
+            let (address, listened) = known.entry(question.name.clone()).or_insert(fresh);
+            // The list may have grown since.
+            for port in ports.into_iter().filter(|port| !listened.contains(port)).collect::<Vec<_>>() {
                 // One that somebody inside has taken is left to it.
-                if let Ok(listener) = ear.calls(address, port).await {
+                if let Ok(listener) = ear.calls(*address, port).await {
                     listening.spawn(pass_on(
                         listener,
                         question.name.clone(),
                         port,
                         Arc::clone(&policy),
                         Arc::clone(&traffic),
+                        hatch.clone(),
                     ));
                 }
+                listened.push(port);
             }
-            known.insert(question.name.clone(), address);
-            Verdict::At(address)
+            Verdict::At(*address)
         };
         let _ = socket.send_to(&question.answer(verdict), asker).await;
     }
@@ -99,15 +104,32 @@ async fn tell_real_address(question: Question, asker: SocketAddr, socket: Arc<Ud
 }
 
 /// Passes every call to one port of one name on.
-async fn pass_on(listener: TcpListener, name: String, port: u16, policy: Arc<Policy>, traffic: Arc<Traffic>) {
+async fn pass_on(
+    listener: TcpListener,
+    name: String,
+    port: u16,
+    policy: Arc<Policy>,
+    traffic: Arc<Traffic>,
+    hatch: Option<Through>,
+) {
     let mut calls = JoinSet::new();
     loop {
         let Ok((mut inside, _)) = listener.accept().await else { continue };
         while calls.try_join_next().is_some() {}
         let (name, policy, traffic) = (name.clone(), Arc::clone(&policy), Arc::clone(&traffic));
+        if port != SHELL && policy.headers(&name).is_some() {
+            let exit = Exit { host: name, port, policy, traffic, hatch: hatch.clone() };
+            calls.spawn(exit.serve(inside));
+            continue;
+        }
         calls.spawn(async move {
             let Some(mut outside) = reach(&policy, &name, port).await else { return };
-            if let Ok((sent, received)) = copy_bidirectional(&mut inside, &mut outside).await {
+            let peer = outside.peer_addr().map_or(IpAddr::from([0, 0, 0, 0]), |peer| peer.ip());
+            let copied = tokio::select! {
+                copied = copy_bidirectional(&mut inside, &mut outside) => copied,
+                () = policy.takes_back(&name, port, peer) => return,
+            };
+            if let Ok((sent, received)) = copied {
                 traffic.sent.fetch_add(sent, Ordering::Relaxed);
                 traffic.received.fetch_add(received, Ordering::Relaxed);
             }

@@ -24,7 +24,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::{GATEWAY, Passed, Policy, Refused, Through};
+use super::{GATEWAY, Passed, Policy, Refused, Through, rewrite::Exit};
 
 /// How many connections one sandbox may have open at once.
 const MOST: usize = 512;
@@ -69,8 +69,8 @@ impl Listens for UnixListener {
 }
 
 /// Serves a gateway until the task is ended. What is asked of the house goes through the hatch, where there is one.
-pub async fn serve(listener: impl Listens, policy: Policy, traffic: Arc<Traffic>, hatch: Option<Through>) {
-    let (policy, hatch, room) = (Arc::new(policy), Arc::new(hatch), Arc::new(Semaphore::new(MOST)));
+pub async fn serve(listener: impl Listens, policy: Arc<Policy>, traffic: Arc<Traffic>, hatch: Option<Through>) {
+    let (hatch, room) = (Arc::new(hatch), Arc::new(Semaphore::new(MOST)));
     loop {
         let Ok(permit) = Arc::clone(&room).acquire_owned().await else { return };
         let stream = match listener.take().await {
@@ -88,7 +88,7 @@ pub async fn serve(listener: impl Listens, policy: Policy, traffic: Arc<Traffic>
                 async move {
                     Ok::<_, Infallible>(match hatch.as_ref().as_ref().filter(|_| is_for_the_house(&request)) {
                         Some(hatch) => pass_through(request, hatch, &traffic).await,
-                        None => answer(request, policy, traffic).await,
+                        None => answer(request, policy, traffic, hatch.as_ref().clone()).await,
                     })
                 }
             });
@@ -102,7 +102,12 @@ pub async fn serve(listener: impl Listens, policy: Policy, traffic: Arc<Traffic>
     }
 }
 
-async fn answer(request: Request<Incoming>, policy: Arc<Policy>, traffic: Arc<Traffic>) -> Response<Passed> {
+async fn answer(
+    request: Request<Incoming>,
+    policy: Arc<Policy>,
+    traffic: Arc<Traffic>,
+    hatch: Option<Through>,
+) -> Response<Passed> {
     let target = target(&request);
     let Some((host, port)) = target else {
         return sentence(StatusCode::NOT_FOUND, "this is the gateway of the sandbox: use it as an HTTP proxy");
@@ -118,15 +123,34 @@ async fn answer(request: Request<Incoming>, policy: Arc<Policy>, traffic: Arc<Tr
             return sentence(StatusCode::BAD_GATEWAY, &format!("{host}:{port} does not answer: {error}"));
         }
     };
-    if request.method() == Method::CONNECT {
+    let peer = stream.peer_addr().map_or(IpAddr::from([0, 0, 0, 0]), |peer| peer.ip());
+    if request.method() == Method::CONNECT && policy.headers(&host).is_some() {
+        let exit = Exit { host, port, policy, traffic, hatch };
         tokio::spawn(async move {
             if let Ok(upgraded) = hyper::upgrade::on(request).await {
-                tunnel(upgraded, stream, &traffic).await;
+                exit.serve(TokioIo::new(upgraded)).await;
             }
         });
         return Response::new(empty());
     }
-    match forward(request, stream, &traffic).await {
+    if let Some(headers) = policy.headers(&host) {
+        let exit = Exit { host, port, policy, traffic, hatch };
+        return exit.pass_plain(request, stream, headers).await;
+    }
+    if request.method() == Method::CONNECT {
+        tokio::spawn(async move {
+            if let Ok(upgraded) = hyper::upgrade::on(request).await {
+                tokio::select! {
+                    () = tunnel(upgraded, stream, &traffic) => {}
+                    () = policy.takes_back(&host, port, peer) => {}
+                }
+            }
+        });
+        return Response::new(empty());
+    }
+    let (whose, target) = (Policy::clone(&policy), host.clone());
+    let taken_back = async move { whose.takes_back(&target, port, peer).await };
+    match forward(request, stream, &traffic, taken_back).await {
         Ok(response) => response,
         Err(error) => sentence(StatusCode::BAD_GATEWAY, &format!("{host}:{port} broke off: {error}")),
     }
@@ -225,10 +249,11 @@ async fn tunnel(upgraded: Upgraded, mut stream: TcpStream, traffic: &Traffic) {
 }
 
 /// Passes a plain request on, as the origin expects it.
-async fn forward(
+pub(super) async fn forward(
     mut request: Request<Incoming>,
-    stream: TcpStream,
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     traffic: &Traffic,
+    taken_back: impl Future<Output = ()> + Send + 'static,
 ) -> Result<Response<Passed>, Box<dyn std::error::Error + Send + Sync>> {
     let authority = request.uri().authority().map(|authority| authority.as_str().to_owned()).unwrap_or_default();
     let path = request.uri().path_and_query().map_or("/", |path| path.as_str()).to_owned();
@@ -239,7 +264,12 @@ async fn forward(
         headers.remove(name);
     }
     let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
-    tokio::spawn(connection);
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = connection => {}
+            () = taken_back => {}
+        }
+    });
     let response = sender.send_request(request).await?;
     let length = |headers: &http::HeaderMap| {
         headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok()).unwrap_or(0)

@@ -20,22 +20,22 @@ use rustix::{
 const DEEP: usize = 64;
 
 /// Opens a folder as the root of what lies beneath.
-pub(super) fn open_root(path: &Path) -> io::Result<OwnedFd> {
+pub(crate) fn open_root(path: &Path) -> io::Result<OwnedFd> {
     Ok(rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?)
 }
 
 /// Opens a path as if `root` were `/`: links are followed, and lead nowhere else.
-pub(super) fn open_in(root: impl AsFd, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
+pub(crate) fn open_in(root: impl AsFd, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
     resolve(root, path, flags, ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS)
 }
 
 /// Opens a path beneath `root`; one that would leave is an error (`EXDEV`).
-pub(super) fn open_beneath(root: impl AsFd, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
+pub(crate) fn open_beneath(root: impl AsFd, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
     resolve(root, path, flags, ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS)
 }
 
 /// Opens one entry of a folder, which must not be a link or another filesystem.
-pub(super) fn open_entry(folder: impl AsFd, name: &CStr, flags: OFlags) -> Result<OwnedFd, Errno> {
+pub(crate) fn open_entry(folder: impl AsFd, name: &CStr, flags: OFlags) -> Result<OwnedFd, Errno> {
     let only_here = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
     resolve(folder, name.to_bytes(), flags | OFlags::NOFOLLOW, only_here)
 }
@@ -52,7 +52,7 @@ fn resolve(root: impl AsFd, path: &[u8], flags: OFlags, how: ResolveFlags) -> Re
 }
 
 /// The names in a folder, sorted by their bytes.
-pub(super) fn names(folder: impl AsFd) -> io::Result<Vec<(CString, FileType)>> {
+pub(crate) fn names(folder: impl AsFd) -> io::Result<Vec<(CString, FileType)>> {
     let mut names = Vec::new();
     for entry in Dir::read_from(folder.as_fd())? {
         let entry = entry?;
@@ -66,7 +66,7 @@ pub(super) fn names(folder: impl AsFd) -> io::Result<Vec<(CString, FileType)>> {
 
 /// Removes a path and all that lies under it, and is content to find nothing. Links are removed, not followed, and what
 /// is mounted there stops it: better a folder left behind than a neighbour's files gone.
-pub(super) fn erase(path: &Path) -> io::Result<()> {
+pub(crate) fn erase(path: &Path) -> io::Result<()> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "a path without a name cannot be erased"));
     };
@@ -78,7 +78,7 @@ pub(super) fn erase(path: &Path) -> io::Result<()> {
 }
 
 /// Removes one entry of a folder, and all that lies under it.
-pub(super) fn erase_entry(parent: impl AsFd, name: &CStr) -> io::Result<()> {
+pub(crate) fn erase_entry(parent: impl AsFd, name: &CStr) -> io::Result<()> {
     match rustix::fs::unlinkat(&parent, name, AtFlags::empty()) {
         Ok(()) | Err(Errno::NOENT) => return Ok(()),
         Err(Errno::ISDIR | Errno::PERM) => {}
@@ -141,7 +141,7 @@ fn open_to_empty(parent: BorrowedFd<'_>, name: &CStr) -> io::Result<OwnedFd> {
 }
 
 /// Writes a folder's names to disk.
-pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
+pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
 

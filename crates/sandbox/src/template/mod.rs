@@ -10,7 +10,7 @@
 
 mod account;
 mod arriving;
-mod beneath;
+pub(crate) mod beneath;
 mod debian;
 mod digest;
 mod error;

@@ -50,7 +50,7 @@ async fn an_allow_list_goes_along_and_a_port_in_it_is_refused() {
     let allow = |hosts: &[&str]| Network {
         mode: NetworkMode::Allow,
         allow: hosts.iter().map(|host| host.to_string().try_into().unwrap()).collect(),
-        interface: false,
+        ..Network::default()
     };
     spec.network = allow(&["example.org:443"]);
     let refused = provider.create(&id(), &spec).await;

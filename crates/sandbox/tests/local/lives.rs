@@ -131,3 +131,67 @@ async fn what_is_expected_is_begun_and_what_does_not_come_leaves_nothing() {
     assert_eq!(yard.local.list().await.unwrap().len(), 1);
     yard.close().await;
 }
+
+/// Swap for as long as this is there, unless the host has some.
+struct Swap(Option<std::path::PathBuf>);
+
+impl Swap {
+    fn on(folder: &std::path::Path) -> Swap {
+        if std::fs::read_to_string("/proc/swaps").unwrap().lines().count() > 1 {
+            return Swap(None);
+        }
+        let file = folder.join("swap");
+        let script = format!(
+            "dd if=/dev/zero of={0} bs=1M count=96 status=none && chmod 600 {0} && mkswap -q {0} && swapon {0}",
+            file.display()
+        );
+        let made = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        Swap(Some(file))
+    }
+}
+
+impl Drop for Swap {
+    fn drop(&mut self) {
+        if let Some(file) = &self.0 {
+            let _ = std::process::Command::new("swapoff").arg(file).status();
+        }
+    }
+}
+
+/// The bytes of a sandbox's processes that lie in swap.
+fn swapped(yard: &Yard, id: &carrel_model::SandboxId) -> u64 {
+    let of = |pid: &i32| {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmSwap:")?.split_whitespace().next());
+        line.and_then(|number| number.parse::<u64>().ok()).unwrap_or_default() * 1024
+    };
+    yard.processes(id).iter().map(of).sum()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_frozen_goes_to_swap_when_memory_is_wanted_and_comes_back_whole() {
+    let yard = Yard::open().await;
+    let elsewhere = tempfile::tempdir().unwrap();
+    let _swap = Swap::on(elsewhere.path());
+    let (id, awake) = (yard.create(&yard.spec().await).await, yard.create(&yard.spec().await).await);
+    // Keeps 32 MB that only it knows, and says what they are when it is asked.
+    let script = "import hashlib, os, time; x = os.urandom(32 << 20); open(\"/first\", \"w\").write(hashlib.sha256(x).hexdigest())\nwhile not os.path.exists(\"/asked\"): time.sleep(0.01)\nopen(\"/new\", \"w\").write(hashlib.sha256(x).hexdigest()); os.rename(\"/new\", \"/second\")";
+    yard.run(&id, &format!("/usr/bin/python3 -c '{script}' >/dev/null 2>&1 &")).await;
+    while yard.run(&id, "test -s /first").await.code != 0 {}
+    assert_eq!(yard.local.pause(&id, Depth::Frozen).await, Ok(Depth::Frozen));
+    assert_eq!(swapped(&yard, &id), 0);
+    assert_eq!(yard.local.relieve().await, 1, "who is awake keeps its memory");
+    assert!(swapped(&yard, &id) > 16 << 20, "{} bytes are in swap", swapped(&yard, &id));
+    assert_eq!(yard.local.relieve().await, 0, "it is there already");
+    assert_eq!(yard.local.pause(&id, Depth::Frozen).await, Ok(Depth::PagedOut), "nobody comes up for less");
+    assert_eq!(yard.local.resume(&id).await, Ok(Depth::PagedOut));
+    yard.run(&id, "touch /asked").await;
+    while yard.run(&id, "test -s /second").await.code != 0 {}
+    assert_eq!(yard.run(&id, "cmp /first /second && echo same").await.out, "same\n");
+    // The same when it is asked for by name.
+    assert_eq!(yard.local.pause(&awake, Depth::PagedOut).await, Ok(Depth::PagedOut));
+    assert_eq!(yard.local.resume(&awake).await, Ok(Depth::PagedOut));
+    assert_eq!(yard.run(&awake, "echo fine").await.out, "fine\n");
+    yard.close().await;
+}

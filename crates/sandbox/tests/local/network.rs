@@ -44,7 +44,7 @@ fn python(script: &str, args: &[String]) -> String {
 async fn create(yard: &Yard, mode: NetworkMode, allow: &[&str]) -> SandboxId {
     let mut spec = yard.spec().await;
     let allow = allow.iter().map(|rule| HostRule::try_from((*rule).to_owned()).unwrap()).collect();
-    spec.network = Network { mode, allow, interface: false };
+    spec.network = Network { mode, allow, ..Network::default() };
     yard.create(&spec).await
 }
 
@@ -319,7 +319,7 @@ async fn an_interface_of_its_own_reaches_the_world_and_nobody_close() {
     let forwarded = fs::read_to_string("/proc/sys/net/ipv4/ip_forward").unwrap();
     let yard = Yard::open().await;
     let mut spec = yard.spec().await;
-    spec.network = Network { mode: NetworkMode::Open, allow: vec![], interface: true };
+    spec.network = Network { mode: NetworkMode::Open, interface: true, ..Network::default() };
     let (one, two) = (yard.create(&spec).await, yard.create(&spec).await);
 
     let script = format!(

@@ -4,5 +4,7 @@
 mod bench;
 mod contract;
 mod desk;
+mod intruder;
+mod kills;
 mod lives;
 mod yard;

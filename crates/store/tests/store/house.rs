@@ -257,6 +257,9 @@ pub(crate) fn a_spec() -> Spec {
             .unwrap(),
         network: Default::default(),
         ports: Default::default(),
+        port_host: None,
+        pause_depth: Default::default(),
+        volumes: Vec::new(),
     }
 }
 

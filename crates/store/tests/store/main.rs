@@ -15,3 +15,4 @@ mod pulls;
 mod requests;
 mod retention;
 mod transcripts;
+mod volumes;

@@ -98,7 +98,8 @@ pub(super) fn seen_by(desk: &Desk) -> impl Iterator<Item = &'static Row> {
     let is_narrow = scope.sandbox.is_some() || scope.task.is_some();
     all().filter(move |row| {
         // At a desk of one's own nothing is made and nobody else is looked for.
-        let is_own = row.needs.iter().any(|name| ["sandbox_id", "task_id"].contains(name)) || row.name == "usage_show";
+        let is_own = row.needs.iter().any(|name| ["sandbox_id", "task_id"].contains(name))
+            || ["usage_show", "area_list"].contains(&row.name);
         (!is_inside || row.audience == Audience::Everybody) && (!is_narrow || is_own)
     })
 }

@@ -37,7 +37,7 @@ const fn asks(method: Method, path: &'static str) -> Does {
     Does::Asks { method, path, query: &[], always: "" }
 }
 
-pub(super) static ROWS: [Row; 26] = [
+pub(super) static ROWS: [Row; 34] = [
     Row {
         name: "sandbox_create",
         title: "Create a sandbox",
@@ -316,6 +316,108 @@ pub(super) static ROWS: [Row; 26] = [
         needs: &["task_id"],
         gives: Gives::Thing,
         does: asks(Method::POST, "/tasks/{task_id}/close"),
+    },
+    Row {
+        name: "task_depend",
+        title: "Let a task wait for others",
+        about: "Says which tasks must be started, in review or merged before this one begins.",
+        nature: Nature::Sets,
+        audience: KeyHolders,
+        takes: || {
+            let until = json!({"type": "string", "enum": ["started", "in_review", "merged"]});
+            let edge =
+                json!({"type": "object", "properties": {"task_id": task(), "until": until}, "required": ["task_id"]});
+            json!({"task_id": task(), "depends_on": {"type": "array", "items": edge}})
+        },
+        needs: &["task_id", "depends_on"],
+        gives: Gives::Thing,
+        does: asks(Method::PATCH, "/tasks/{task_id}"),
+    },
+    Row {
+        name: "task_done",
+        title: "Is anything missing?",
+        about: "Looks whether anything is missing before the work can become a pull request: uncommitted changes, no \
+                commit, a merge in progress. Nothing missing: end your turn, and the house publishes it.",
+        nature: Nature::Reads,
+        audience: Everybody,
+        takes: only_task,
+        needs: &["task_id"],
+        gives: Gives::Thing,
+        does: asks(Method::GET, "/tasks/{task_id}/done"),
+    },
+    Row {
+        name: "task_ask",
+        title: "Ask a person",
+        about: "Asks a person something that you cannot decide. End your turn afterwards: the answer is your next message.",
+        nature: Nature::Adds,
+        audience: Everybody,
+        takes: || json!({"task_id": task(), "question": {"type": "string"}}),
+        needs: &["task_id", "question"],
+        gives: Gives::Thing,
+        does: asks(Method::POST, "/tasks/{task_id}/ask"),
+    },
+    Row {
+        name: "task_judge",
+        title: "Judge between attempts",
+        about: "Runs a command on the head of each attempt at a task; the last number that it prints is the score. With \
+                `promote` the best one is kept and the others are closed.",
+        nature: Nature::Destroys,
+        audience: KeyHolders,
+        takes: || json!({"task_id": task(), "command": {"type": "string"}, "promote": {"type": "boolean"}}),
+        needs: &["task_id", "command"],
+        gives: Gives::List,
+        does: asks(Method::POST, "/tasks/{task_id}/judge"),
+    },
+    Row {
+        name: "task_fork",
+        title: "Try a task several times",
+        about: "Writes other attempts at a task, from its base or from a checkpoint of its timeline, and starts them.",
+        nature: Nature::Adds,
+        audience: KeyHolders,
+        takes: || {
+            json!({"task_id": task(), "count": {"type": "integer", "minimum": 1, "maximum": 20},
+                "from": {"type": "integer", "description": "The place of a checkpoint on the timeline."}, "agent": {"type": "string"}})
+        },
+        needs: &["task_id"],
+        gives: Gives::List,
+        does: asks(Method::POST, "/tasks/{task_id}/fork"),
+    },
+    Row {
+        name: "area_claim",
+        title: "Claim files",
+        about: "Claims files or directories for a task, for a time, so that others keep away. Refused when another task has \
+                one of them. The `token` renews it (`renews`) and gives it up (area_release).",
+        nature: Nature::Adds,
+        audience: Everybody,
+        takes: || {
+            json!({"task_id": task(), "paths": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 64},
+                "for_s": {"type": "integer", "minimum": 1, "maximum": 86_400}, "renews": {"type": "integer"}})
+        },
+        needs: &["task_id", "paths"],
+        gives: Gives::Thing,
+        does: asks(Method::POST, "/tasks/{task_id}/claims"),
+    },
+    Row {
+        name: "area_release",
+        title: "Give up a claim",
+        about: "Gives up a claim before it ends.",
+        nature: Nature::Sets,
+        audience: Everybody,
+        takes: || json!({"task_id": task(), "token": {"type": "integer"}}),
+        needs: &["task_id", "token"],
+        gives: Gives::Done,
+        does: asks(Method::DELETE, "/tasks/{task_id}/claims/{token}"),
+    },
+    Row {
+        name: "area_list",
+        title: "Who has claimed what",
+        about: "Lists the files and directories of a repository that tasks have claimed. Look before you begin.",
+        nature: Nature::Reads,
+        audience: Everybody,
+        takes: || json!({"repo": {"type": "string"}}),
+        needs: &["repo"],
+        gives: Gives::List,
+        does: Does::Asks { method: Method::GET, path: "/areas", query: &["repo"], always: "" },
     },
     Row {
         name: "pull_list",

@@ -111,7 +111,8 @@ impl World {
     }
 
     fn set_check(&self, commit: &str, state: CheckState) {
-        let check = Check { name: "ci".into(), state, summary: Some("2 failed".into()), url: None, at: None };
+        let at = Some(carrel_model::Timestamp::now());
+        let check = Check { name: "ci".into(), state, summary: Some("2 failed".into()), url: None, at };
         let commit: CommitId = commit.parse().unwrap();
         self.standin.house.memory().runs.insert(commit, vec![check]);
     }
@@ -164,7 +165,22 @@ fn below(folder: &std::path::Path, all: &mut Vec<std::path::PathBuf>) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "it waits for a word that does not come yet: the letter about a remark is not told on"]
+async fn a_test_of_the_connection_says_who_we_are_and_what_is_missing() {
+    let database = carrel_testkit::TestDatabase::sqlite();
+    let world = World::open(&database).await;
+    let test = async || world.house.ask(world.house.request(Method::POST, "/api/v1/repos/hello/test")).await;
+    let (status, told) = test().await;
+    assert_eq!((status, &told["forge"]), (StatusCode::OK, &json!("github")), "{told}");
+    assert_eq!((&told["reached"], &told["login"]), (&json!(true), &json!("carrel")), "{told}");
+    world.set_secret("github-token", "ghp_of_somebody_else").await;
+    let (status, told) = test().await;
+    assert_eq!((status, &told["reached"]), (StatusCode::OK, &json!(false)), "{told}");
+    assert!(!told["missing"].as_array().unwrap().is_empty(), "{told}");
+    assert!(!told.to_string().contains("ghp_of_somebody_else"), "a secret is in {told}");
+    world.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn work_is_published_opened_reviewed_checked_and_merged_at_github() {
     let database = carrel_testkit::TestDatabase::sqlite();
     let world = World::open(&database).await;

@@ -58,7 +58,7 @@ pub(in crate::daemon) async fn pack(asked: Asked) -> Result<Answer, Refusal> {
 pub(in crate::daemon) async fn unpack(mut asked: Asked) -> Result<Answer, Refusal> {
     let result = take(&mut asked).await;
     if result.is_err() {
-        drain(asked.request.body_mut()).await;
+        drain(asked.request.into_body());
     }
     result.map(|()| status(StatusCode::NO_CONTENT))
 }

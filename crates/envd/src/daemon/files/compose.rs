@@ -18,7 +18,8 @@ use super::{
         serve::Asked,
         users::User,
     },
-    create, plain_file,
+    draft::{Draft, Target},
+    plain_file,
 };
 
 /// What to join, and where.
@@ -66,10 +67,12 @@ fn join(sources: &[PathBuf], destination: &Path, user: &User) -> Result<(), Refu
     };
     // All of them have to be there before the first is touched.
     let files = sources.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-    let mut target = create(destination, user)?;
+    let refuse = |error: io::Error| Refusal::of_io(&error, destination);
+    let mut draft = Draft::begin(Target::find(destination, user)?).map_err(refuse)?;
     for mut file in files {
-        io::copy(&mut file, &mut target).map_err(|error| Refusal::of_io(&error, destination))?;
+        draft.append(&mut file).map_err(refuse)?;
     }
+    draft.keep(|_| Ok(()))?;
     for source in sources {
         std::fs::remove_file(source).map_err(|error| Refusal::of_io(&error, source))?;
     }

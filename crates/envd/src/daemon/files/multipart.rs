@@ -172,6 +172,7 @@ fn parameters(text: &str) -> Vec<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     /// All pieces of a form that arrives in chunks of a size, content joined.
     fn pieces(body: &[u8], chunk: usize) -> Vec<Piece> {
@@ -226,6 +227,59 @@ mod tests {
         ] {
             let head = format!("\r\nContent-Disposition: form-data; name=\"file\"; {spelled}\r\n\r\n");
             assert_eq!(part(&head), Piece::Part { name: "file".into(), filename: Some(name.into()) });
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_break_it_and_none_are_held_for_ever(
+            body in prop::collection::vec(prop_oneof![4 => any::<u8>(), 1 => Just(b'\r'), 1 => Just(b'\n'), 1 => Just(b'-'), 1 => Just(b'B')], 0..4000),
+            chunk in 1usize..700,
+        ) {
+            let Some(mut form) = Multipart::of("multipart/form-data; boundary=B") else { panic!("no boundary") };
+            'arriving: for bytes in body.chunks(chunk) {
+                form.push(bytes);
+                loop {
+                    match form.next_piece() {
+                        Ok(None) => break,
+                        Ok(Some(Piece::End)) | Err(_) => break 'arriving,
+                        Ok(Some(_)) => {}
+                    }
+                }
+                prop_assert!(form.held.len() <= LONGEST_HEAD + chunk + form.delimiter.needle().len());
+            }
+        }
+
+        #[test]
+        fn what_was_sent_comes_out_whole(
+            files in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..500), 0..6),
+            chunk in 1usize..300,
+        ) {
+            // A content that holds the delimiter is none: whoever sends it chooses another one.
+            prop_assume!(files.iter().all(|file| memchr::memmem::find(file, b"--B").is_none()));
+            let mut body = Vec::new();
+            let mut expected = Vec::new();
+            for (number, file) in files.iter().enumerate() {
+                body.extend(format!("--B\r\nContent-Disposition: form-data; name=\"file\"; filename=\"{number}\"\r\n\r\n").bytes());
+                body.extend(file);
+                body.extend(b"\r\n");
+                expected.push(Piece::Part { name: "file".into(), filename: Some(number.to_string()) });
+                if !file.is_empty() {
+                    expected.push(Piece::Content(file.clone().into()));
+                }
+            }
+            body.extend(b"--B--\r\n");
+            expected.push(Piece::End);
+            prop_assert_eq!(pieces(&body, chunk), expected);
+        }
+
+        #[test]
+        fn no_head_and_no_content_type_break_it(text in "\\PC{0,400}") {
+            let _ = Multipart::of(&text);
+            let _ = part(&text);
+            let head = format!("\r\nContent-Disposition: {text}\r\n\r\n");
+            let found = part(&head);
+            prop_assert!(matches!(found, Piece::Part { .. }));
         }
     }
 }

@@ -3,68 +3,101 @@
 use std::{
     fs::File,
     io::{self, Write},
+    path::Path,
 };
 
 use bytes::Bytes;
 use tokio::{sync::mpsc, task::JoinHandle};
 
-use super::{SMALL, WAITING};
+use super::{
+    super::body::Refusal,
+    SMALL, WAITING,
+    draft::{Draft, Target},
+};
 
-/// Takes bytes for a file: the first ones at once, the rest through a thread beside.
+/// Takes bytes for a file: the first ones are held, the rest is written by a thread beside.
 pub(super) struct Sink {
-    taken: u64,
+    target: Target,
+    held: usize,
     way: Way,
 }
 
 enum Way {
-    Here(File),
-    Beside(mpsc::Sender<Bytes>, JoinHandle<io::Result<()>>),
+    Held(Vec<Bytes>),
+    Beside(mpsc::Sender<Bytes>, JoinHandle<io::Result<Draft>>),
     Closed,
 }
 
 impl Sink {
-    pub(super) fn new(file: File) -> Sink {
-        Sink { taken: 0, way: Way::Here(file) }
+    pub(super) fn new(target: Target) -> Sink {
+        Sink { target, held: 0, way: Way::Held(Vec::new()) }
+    }
+
+    /// The path that was asked for.
+    pub(super) fn path(&self) -> &Path {
+        &self.target.path
     }
 
     /// Takes the next bytes, as fast as the disk does.
     pub(super) async fn write(&mut self, bytes: Bytes) -> io::Result<()> {
-        self.taken += bytes.len() as u64;
-        if self.taken > SMALL
-            && let Way::Here(_) = &self.way
-            && let Way::Here(file) = std::mem::replace(&mut self.way, Way::Closed)
-        {
+        if let Way::Held(before) = &mut self.way {
+            // In memory a piece costs more than its bytes: many tiny ones are no small file.
+            self.held += bytes.len().max(64);
+            before.push(bytes);
+            if self.held as u64 <= SMALL {
+                return Ok(());
+            }
+            let before = std::mem::take(before);
             let (sender, receiver) = mpsc::channel(WAITING);
-            self.way = Way::Beside(sender, tokio::task::spawn_blocking(move || write_all(file, receiver)));
+            let target = self.target.clone();
+            self.way = Way::Beside(sender, tokio::task::spawn_blocking(move || write_all(target, before, receiver)));
+            return Ok(());
         }
         match &mut self.way {
-            Way::Here(file) => file.write_all(&bytes),
             Way::Beside(sender, _) => match sender.send(bytes).await {
                 Ok(()) => Ok(()),
                 // The thread stopped: it knows why.
-                Err(_) => self.finish().await,
+                Err(_) => match std::mem::replace(&mut self.way, Way::Closed) {
+                    Way::Beside(_, thread) => joined(thread.await).map(drop),
+                    Way::Held(_) | Way::Closed => Ok(()),
+                },
             },
-            Way::Closed => Err(io::ErrorKind::BrokenPipe.into()),
+            Way::Held(_) | Way::Closed => Err(io::ErrorKind::BrokenPipe.into()),
         }
     }
 
-    /// Waits until everything is written.
-    pub(super) async fn finish(&mut self) -> io::Result<()> {
-        match std::mem::replace(&mut self.way, Way::Closed) {
-            Way::Here(_) | Way::Closed => Ok(()),
+    /// Waits until everything is written, and puts it where it belongs.
+    pub(super) async fn finish(
+        self,
+        note: impl FnOnce(&File) -> Result<(), Refusal> + Send + 'static,
+    ) -> Result<(), Refusal> {
+        let refuse = |error: io::Error| self.target.refuse(&error);
+        match self.way {
+            Way::Held(content) => self.target.write(&content, note),
             Way::Beside(sender, thread) => {
                 drop(sender);
-                thread.await.unwrap_or_else(|error| Err(io::Error::other(error)))
+                let draft = joined(thread.await).map_err(refuse)?;
+                let kept = tokio::task::spawn_blocking(move || draft.keep(note)).await;
+                kept.unwrap_or_else(|error| Err(refuse(io::Error::other(error))))
             }
+            Way::Closed => Err(refuse(io::ErrorKind::BrokenPipe.into())),
         }
     }
 }
 
-fn write_all(mut file: File, mut receiver: mpsc::Receiver<Bytes>) -> io::Result<()> {
-    while let Some(bytes) = receiver.blocking_recv() {
-        file.write_all(&bytes)?;
+fn joined<T>(ended: Result<io::Result<T>, tokio::task::JoinError>) -> io::Result<T> {
+    ended.unwrap_or_else(|error| Err(io::Error::other(error)))
+}
+
+fn write_all(target: Target, before: Vec<Bytes>, mut receiver: mpsc::Receiver<Bytes>) -> io::Result<Draft> {
+    let mut draft = Draft::begin(target)?;
+    for bytes in before {
+        draft.write(&bytes)?;
     }
-    Ok(())
+    while let Some(bytes) = receiver.blocking_recv() {
+        draft.write(&bytes)?;
+    }
+    Ok(draft)
 }
 
 /// Undoes `Content-Encoding: gzip`, a little at a time: a few bytes can mean very many.

@@ -19,7 +19,9 @@ use super::{
         serve::Asked,
         users::User,
     },
-    Inflater, create, drain,
+    Inflater,
+    draft::Target,
+    drain,
     multipart::{Multipart, Piece},
     sink::Sink,
 };
@@ -42,7 +44,7 @@ struct Written {
 pub(in crate::daemon) async fn upload(mut asked: Asked) -> Result<Answer, Refusal> {
     let result = take(&mut asked).await;
     if result.is_err() {
-        drain(asked.request.body_mut()).await;
+        drain(asked.request.into_body());
     }
     Ok(json(StatusCode::OK, &result?))
 }
@@ -101,7 +103,7 @@ struct Upload {
     notes: BTreeMap<String, String>,
     written: Vec<Written>,
     seen: HashSet<PathBuf>,
-    open: Option<(PathBuf, Sink)>,
+    open: Option<Sink>,
 }
 
 impl Upload {
@@ -110,23 +112,26 @@ impl Upload {
         if !self.seen.insert(path.clone()) {
             return Err(bad(format!("path '{}' is written twice", path.display())));
         }
-        let file = create(&path, &self.user)?;
-        note(&file, &path, &self.notes)?;
-        self.open = Some((path, Sink::new(file)));
+        self.open = Some(Sink::new(Target::find(&path, &self.user)?));
         Ok(())
     }
 
     async fn write(&mut self, bytes: Bytes) -> Result<(), Refusal> {
         match &mut self.open {
-            Some((path, sink)) => sink.write(bytes).await.map_err(|error| Refusal::of_io(&error, path)),
+            Some(sink) => match sink.write(bytes).await {
+                Ok(()) => Ok(()),
+                Err(error) => Err(Refusal::of_io(&error, sink.path())),
+            },
             // A part that is not a file.
             None => Ok(()),
         }
     }
 
     async fn close(&mut self) -> Result<(), Refusal> {
-        let Some((path, mut sink)) = self.open.take() else { return Ok(()) };
-        sink.finish().await.map_err(|error| Refusal::of_io(&error, &path))?;
+        let Some(sink) = self.open.take() else { return Ok(()) };
+        let (path, notes) = (sink.path().to_owned(), self.notes.clone());
+        let about = path.clone();
+        sink.finish(move |file| note(file, &about, &notes)).await?;
         self.written.push(Written {
             name: path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
             kind: "file",

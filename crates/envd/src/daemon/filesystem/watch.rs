@@ -12,7 +12,7 @@ use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use tokio::{net::unix::pipe, task::AbortHandle};
 
 use super::{
-    super::{guest::Guest, paths, users::Everybody},
+    super::{files::UNNAMED, guest::Guest, paths, users::Everybody},
     descent::Descent,
     describe, fault,
 };
@@ -102,6 +102,9 @@ impl Watch {
             // What happens to a watched folder itself is told by the one above it.
             let (Some(folder), Some(name)) = (self.folders.get(&folder), name) else { continue };
             let name = folder.join(name);
+            if self.is_on_its_way(&name, flags) {
+                continue;
+            }
             let is_folder = flags.contains(ReadFlags::ISDIR);
             let kind = if flags.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO) {
                 CREATE
@@ -129,6 +132,15 @@ impl Watch {
             }
         }
         Ok(events)
+    }
+
+    /// Whether something is a file that is still coming in: it has a name of ours, or none, and then the kernel calls it
+    /// by a number that nobody finds.
+    fn is_on_its_way(&self, name: &Path, flags: ReadFlags) -> bool {
+        let last = name.file_name().unwrap_or_default().as_bytes();
+        let numbered = last.strip_prefix(b"#").is_some_and(|rest| rest.iter().all(u8::is_ascii_digit));
+        let left = flags.intersects(ReadFlags::DELETE | ReadFlags::MOVED_FROM);
+        last.starts_with(UNNAMED.as_bytes()) || numbered && !left && fs::symlink_metadata(self.root.join(name)).is_err()
     }
 
     fn push(&self, events: &mut Vec<FilesystemEvent>, name: &Path, kind: i32, everybody: &Everybody) {

@@ -91,8 +91,8 @@ pub(super) fn spawn(user: &User, settings: &Settings, request: &StartRequest) ->
     };
     let mut child = spawned.map_err(|error| cannot_start(&config.cmd, &error))?;
     let pid = child.id();
-    // When memory is short, commands go before envd. Not every sandbox may say so.
-    let _ = fs::write(format!("/proc/{pid}/oom_score_adj"), "100");
+    // When memory is short, commands go before envd, which has 500 in a jail. Not every sandbox may say so.
+    let _ = fs::write(format!("/proc/{pid}/oom_score_adj"), "600");
     let ends = match (terminal, child.stdout.take(), child.stderr.take()) {
         (Some(terminal), ..) => Ends::Terminal(terminal),
         (None, Some(stdout), Some(stderr)) => Ends::Pipes { stdin: child.stdin.take(), stdout, stderr },

@@ -25,7 +25,6 @@ use crate::{ProviderError, Sighting};
 pub(super) const ID: &str = "carrel_id";
 pub(super) const HOUSE: &str = "carrel_house";
 /// Nobody at all.
-const EVERYWHERE: &str = "0.0.0.0/0";
 
 /// What is known here of a sandbox. It spares questions and decides nothing.
 #[derive(Default)]
@@ -228,23 +227,11 @@ impl Inner {
         let mut env: BTreeMap<&str, &str> =
             spec.env.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         env.insert("CARREL_SANDBOX_ID", id.as_str());
-        let mut network = NewNetwork { allow_public_traffic: false, allow_out: Vec::new(), deny_out: Vec::new() };
-        match spec.network.mode {
-            NetworkMode::Open => {}
-            NetworkMode::None => network.deny_out.push(EVERYWHERE),
-            NetworkMode::Allow => {
-                network.deny_out.push(EVERYWHERE);
-                for rule in &spec.network.allow {
-                    if rule.as_str().contains(':') {
-                        let host = rule.as_str().split(':').next().unwrap_or_default();
-                        let why =
-                            format!("E2B allows hosts and not ports: write `{host}` instead of `{}`", rule.as_str());
-                        return Err(ProviderError::Unfit { why });
-                    }
-                    network.allow_out.push(rule.as_str());
-                }
-            }
+        if !spec.volumes.is_empty() {
+            let why = "volumes of this house are not at E2B: make the sandbox elsewhere, or without them";
+            return Err(ProviderError::Unfit { why: why.into() });
         }
+        let network = NewNetwork::of(&spec.network)?;
         Ok(NewSandbox {
             template,
             timeout: self.first_lease(spec.lifetime.get()),

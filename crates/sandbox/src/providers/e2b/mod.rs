@@ -15,6 +15,7 @@ mod desk;
 mod lease;
 mod line;
 mod names;
+mod network;
 mod sleep;
 mod snapshot;
 mod templates;
@@ -32,7 +33,7 @@ use std::{
 use async_trait::async_trait;
 use carrel_model::{
     SandboxId, TemplateName, Timestamp,
-    sandbox::{Spec, Usage},
+    sandbox::{Network, Spec, Usage},
 };
 use secrecy::SecretString;
 
@@ -229,14 +230,18 @@ impl Provider for E2b {
         self.inner.reap(id).await
     }
 
+    async fn set_network(&self, id: &SandboxId, network: &Network) -> Result<(), ProviderError> {
+        let (inner, id, network) = (Arc::clone(&self.inner), id.clone(), network.clone());
+        let turn = self.inner.turn(&id).await;
+        finish(tokio::spawn(async move { inner.set_network(&id, &network, turn).await })).await
+    }
+
     fn reach(&self) -> Reach {
         Reach::Anywhere
     }
 
     fn lacks_gateway(&self) -> Option<String> {
-        let why = "sandboxes at E2B have no way to the repositories of this house yet; use the provider `local` or `oci` \
-                   for a checkout";
-        Some(why.into())
+        Some("sandboxes at E2B cannot ask this house for anything; what they need is carried there".into())
     }
 
     fn pausing(&self) -> Option<&dyn Pausing> {

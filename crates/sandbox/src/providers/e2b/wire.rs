@@ -55,21 +55,22 @@ pub(super) struct NewSandbox<'a> {
     /// Only the first generation of paths asks; the second one always means it.
     pub(super) secure: bool,
     pub(super) allow_internet_access: bool,
-    pub(super) network: NewNetwork<'a>,
+    pub(super) network: NewNetwork,
     pub(super) metadata: BTreeMap<&'a str, &'a str>,
     #[serde(rename = "envVars")]
     pub(super) env: BTreeMap<&'a str, &'a str>,
 }
 
 /// Whom it may talk to, and who may talk to it.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct NewNetwork<'a> {
-    pub(super) allow_public_traffic: bool,
+pub(super) struct NewNetwork {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) allow_public_traffic: Option<bool>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) allow_out: Vec<&'a str>,
+    pub(super) allow_out: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) deny_out: Vec<&'a str>,
+    pub(super) deny_out: Vec<String>,
 }
 
 /// Answers whoever made, woke or joined a sandbox: how to get in.

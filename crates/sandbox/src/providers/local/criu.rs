@@ -110,7 +110,8 @@ impl Yard {
         fs::DirBuilder::new().mode(0o755).create(&draft)?;
         let cgroup = self.cgroup(record);
         let shown = record.config.shown.iter().map(|shown| shown.at.clone());
-        let folders: Vec<PathBuf> = record.config.host_folders.iter().cloned().chain(shown).collect();
+        let volumes = record.volumes.iter().map(|mount| PathBuf::from(mount.path.as_str()));
+        let folders: Vec<PathBuf> = record.config.host_folders.iter().cloned().chain(shown).chain(volumes).collect();
         let dumped = carrel_linux::dump(criu, first, &folders, &draft, || cgroup.begin_freezing());
         let safe = dumped.map_err(io::Error::other).and_then(|()| {
             cgroup.set_frozen(true, KERNEL_PATIENCE)?;

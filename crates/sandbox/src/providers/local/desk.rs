@@ -8,7 +8,7 @@ use std::{
 use carrel_envd::{Envd, Init};
 use carrel_model::{
     SandboxId,
-    sandbox::{Depth, NetworkMode, Spec},
+    sandbox::{Depth, Network, NetworkMode, Spec},
 };
 use secrecy::SecretString;
 use tokio::{
@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     Furniture, ProviderError, Sighting, egress,
-    providers::common::{GATEWAY_PORT, silent, start, surroundings},
+    providers::common::{GATEWAY_PORT, silent, start, surroundings, trust, trusting},
     template::LayerId,
 };
 
@@ -42,6 +42,8 @@ pub(crate) struct Desk {
     pub(crate) network: Option<Arc<OwnedFd>>,
     /// Serves its gateway.
     pub(crate) gateway: Option<AbortHandle>,
+    /// What its gateway goes by.
+    pub(crate) policy: Option<Arc<egress::Policy>>,
     /// Keeps callers waiting while its memory is written.
     pub(crate) gate: line::Gate,
     /// Lines to its envd that nobody has used yet.
@@ -75,7 +77,7 @@ impl Place {
 impl Desk {
     pub(crate) fn new(record: Record) -> Desk {
         let (gate, kept) = (line::Gate::new(), line::Kept::default());
-        Desk { record, network: None, gateway: None, gate, kept, greeted: false }
+        Desk { record, network: None, gateway: None, policy: None, gate, kept, greeted: false }
     }
 
     /// What has files and no processes sleeps, whether it was put to sleep or its processes were lost.
@@ -183,6 +185,9 @@ impl Inner {
         if let Some(why) = spec.network.interface.then(Interfaces::missing).flatten() {
             return Err(ProviderError::Unfit { why });
         }
+        for mount in &spec.volumes {
+            self.make_volume(&mount.volume).await?;
+        }
         let template = self.find_template(spec).await?;
         // A copy of a sandbox has its checkout already.
         let furniture = furniture.filter(|_| !template.layers.iter().any(LayerId::is_checkout));
@@ -190,7 +195,9 @@ impl Inner {
             Some(furniture) => self.furnish(template, furniture).await?,
             None => template,
         };
-        let remembered = if template.memory { self.revive(&template, spec).await? } else { Err(None) };
+        // Processes that were kept know nothing of volumes.
+        let remembers = template.memory && spec.volumes.is_empty();
+        let remembered = if remembers { self.revive(&template, spec).await? } else { Err(None) };
         let (mut record, held) = match remembered {
             Ok(slot) => slot,
             Err(why) => {
@@ -210,6 +217,11 @@ impl Inner {
         };
         record.belong_to(id, spec);
         record.furnished = furniture.map(|_| false);
+        if !record.network.headers.is_empty() {
+            let made =
+                egress::Authority::make(id.as_str()).map_err(|error| unavailable("make its authority", &error))?;
+            record.authority = Some(made);
+        }
         self.yard.keep(&record).map_err(|error| unavailable("remember it", &error))?;
         if let Some(furniture) = furniture {
             // The record has it from now on.
@@ -266,13 +278,15 @@ impl Inner {
             let policy = Arc::new(egress::Policy::new(whose, desk.record.network.clone()));
             let traffic = Arc::clone(&place.traffic);
             let hatch = desk.record.id.clone().map(|id| self.hatch.of(id));
-            let proxy = egress::serve(listener, egress::Policy::clone(&policy), Arc::clone(&traffic), hatch);
-            // Whoever reaches nobody needs no names. A plain user's server cannot listen inside after the launch.
-            let names = desk.network.clone().filter(|_| desk.record.network.mode != NetworkMode::None);
-            let ear = names.map(|network| line::Inside { visitor: self.visitor.clone(), network });
+            if let Some(authority) = &desk.record.authority {
+                policy.trust(authority.clone());
+            }
+            desk.policy = Some(Arc::clone(&policy));
+            let proxy = egress::serve(listener, Arc::clone(&policy), Arc::clone(&traffic), hatch.clone());
+            let ear = desk.network.clone().map(|network| line::Inside { visitor: self.visitor.clone(), network });
             let serving = async move {
                 match ear {
-                    Some(ear) => drop(tokio::join!(proxy, egress::answer_names(ear, policy, traffic))),
+                    Some(ear) => drop(tokio::join!(proxy, egress::answer_names(ear, policy, traffic, hatch))),
                     None => proxy.await,
                 }
             };
@@ -316,6 +330,9 @@ impl Inner {
             // Once: whoever works there changes these files.
             self.yard.keep(&desk.record).map_err(|error| unavailable("remember its checkout", &error))?;
         }
+        if let Some(authority) = &desk.record.authority {
+            trust(&desk.envd(self)?, authority).await?;
+        }
         let record = &desk.record;
         if let Some(command) = record.config.start_command.as_ref().filter(|_| !record.remembers) {
             start(&desk.envd(self)?, command, record.config.ready_command.as_deref()).await?;
@@ -324,6 +341,46 @@ impl Inner {
         if desk.record.config.start_command.is_some() {
             // It runs once, whoever serves the sandbox next.
             self.yard.keep(&desk.record).map_err(|error| unavailable("remember that it started", &error))?;
+        }
+        Ok(())
+    }
+
+    /// Changes whom a sandbox may talk to, while it works or sleeps.
+    pub(crate) async fn set_network(&self, id: &SandboxId, network: &Network) -> Result<(), ProviderError> {
+        let place = self.place(id).ok_or(ProviderError::Lost)?;
+        let mut desk = place.desk().await;
+        let desk = desk.as_mut().ok_or(ProviderError::Lost)?;
+        if desk.record.network == *network {
+            return Ok(());
+        }
+        if desk.record.network.interface || network.interface {
+            let why = "the network of a sandbox with an interface of its own is chosen when it is made";
+            return Err(ProviderError::Unfit { why: why.into() });
+        }
+        let knew_a_proxy = desk.record.network.mode != NetworkMode::None;
+        desk.record.network = network.clone();
+        let needs_authority = desk.record.authority.is_none() && !network.headers.is_empty();
+        if needs_authority {
+            let made =
+                egress::Authority::make(id.as_str()).map_err(|error| unavailable("make its authority", &error))?;
+            desk.record.authority = Some(made);
+        }
+        // Remembered first: whoever serves it next goes by it, whatever happens to us.
+        self.yard.keep(&desk.record).map_err(|error| unavailable("remember its network", &error))?;
+        let awake = desk.record.asleep.is_none() && desk.is_alive();
+        // Believed before anybody is shown it.
+        if let Some(authority) = desk.record.authority.as_ref().filter(|_| needs_authority && awake) {
+            trust(&desk.envd(self)?, authority).await?;
+        }
+        if let Some(policy) = &desk.policy {
+            if let Some(authority) = &desk.record.authority {
+                policy.trust(authority.clone());
+            }
+            policy.change(network.clone());
+        }
+        // What begins from now on finds the proxy in its environment. What sleeps is told when it wakes anew.
+        if awake && (needs_authority || knew_a_proxy != (network.mode != NetworkMode::None)) {
+            desk.envd(self)?.init(&greeting(&desk.record)).await.map_err(silent)?;
         }
         Ok(())
     }
@@ -361,15 +418,22 @@ impl Inner {
 
 /// Tells the envd of a slot whose it is.
 pub(crate) async fn greet(envd: &Envd, record: &Record) -> Result<(), ProviderError> {
+    envd.init(&greeting(record)).await.map_err(silent)
+}
+
+/// What the envd of a sandbox is told.
+fn greeting(record: &Record) -> Init {
     let mut env = record.config.env.clone();
     env.extend(surroundings(record.id.as_ref(), &record.network));
+    if record.authority.is_some() {
+        env.extend(trusting());
+    }
     env.extend(record.env.clone());
-    let init = Init {
+    Init {
         env,
         token: Some(SecretString::from(record.token.clone())),
         default_user: record.config.user.clone(),
         default_workdir: record.config.workdir.clone(),
         hostname: None,
-    };
-    envd.init(&init).await.map_err(silent)
+    }
 }

@@ -36,7 +36,7 @@ impl Inner {
     /// Begins the slot of a sandbox that is about to be created.
     pub(crate) fn expect(self: &Arc<Self>, id: &SandboxId, spec: &Spec) {
         // What it stands on is not known yet.
-        if spec.checkout.is_some() {
+        if spec.checkout.is_some() || !spec.volumes.is_empty() {
             return;
         }
         /// Whoever announced it and has not come after so long was ended in between.
@@ -51,7 +51,10 @@ impl Inner {
             let (mut record, mut held) = inner.slot(&template, &wanted).await.ok()?;
             // In memory alone: on disk the slot is nobody's until the row of its sandbox is written.
             record.belong_to(&whose, &wanted);
-            held.greeted = greet(&inner.envd_of(&record, &held), &record).await.is_ok();
+            // Whom it trusts is made with the sandbox itself.
+            if wanted.network.headers.is_empty() {
+                held.greeted = greet(&inner.envd_of(&record, &held), &record).await.is_ok();
+            }
             if inner.yard.socket_path(&record).is_none() && held.kept.is_empty() {
                 // For its first command, while the row is still being written.
                 let caller = inner.caller(&held);

@@ -14,11 +14,13 @@ pub(crate) mod guest;
 mod interface;
 mod line;
 mod pool;
+mod pressure;
 mod record;
 mod sleep;
 mod slot;
 mod snapshot;
 mod templates;
+mod volumes;
 mod watch;
 
 use std::{collections::HashMap, io, path::PathBuf, sync::Arc};
@@ -28,7 +30,7 @@ use carrel_envd::Envd;
 use carrel_linux::visit::Visitor;
 use carrel_model::{
     SandboxId,
-    sandbox::{Isolation, Spec, Usage},
+    sandbox::{Isolation, Network, Spec, Usage},
 };
 use secrecy::SecretString;
 use tokio::sync::Mutex;
@@ -42,7 +44,7 @@ use self::{
 };
 use super::common::{aside, finish};
 use crate::{
-    Endpoint, Fitness, Forking, Furnishing, Pausing, Provider, ProviderError, Reach, Sighting, Templating,
+    Endpoint, Fitness, Forking, Furnishing, Pausing, Provider, ProviderError, Reach, Sighting, Stowing, Templating,
     egress::Hatch, template::Template,
 };
 
@@ -114,6 +116,7 @@ impl Config {
         inner.take_up().await?;
         Pool::start(&inner);
         watch::start(&inner);
+        pressure::start(&inner);
         Ok(Local { inner })
     }
 }
@@ -250,6 +253,11 @@ impl Provider for Local {
         Some(unfit)
     }
 
+    async fn set_network(&self, id: &SandboxId, network: &Network) -> Result<(), ProviderError> {
+        let (inner, id, network) = (Arc::clone(&self.inner), id.clone(), network.clone());
+        finish(tokio::spawn(async move { inner.set_network(&id, &network).await })).await
+    }
+
     fn reach(&self) -> Reach {
         Reach::Node
     }
@@ -267,6 +275,10 @@ impl Provider for Local {
     }
 
     fn furnishing(&self) -> Option<&dyn Furnishing> {
+        Some(self)
+    }
+
+    fn stowing(&self) -> Option<&dyn Stowing> {
         Some(self)
     }
 

@@ -12,7 +12,7 @@ use std::{
 
 use carrel_model::{
     TemplateName,
-    sandbox::{Limits, Spec},
+    sandbox::{Limits, Spec, VolumeMount},
 };
 use tokio::sync::Notify;
 
@@ -196,7 +196,9 @@ impl Inner {
         template: &Template,
         spec: &Spec,
     ) -> Result<(Record, Held), ProviderError> {
-        while let Some((record, held)) = self.pool.take(template, spec.limits) {
+        // Nothing waits with a volume that is somebody's.
+        let waits = spec.volumes.is_empty();
+        while let Some((record, held)) = waits.then(|| self.pool.take(template, spec.limits)).flatten() {
             if !record.first.is_some_and(|first| first.is_alive()) {
                 // It was lost while it waited.
                 self.end_slot(record).await?;
@@ -209,7 +211,7 @@ impl Inner {
         self.pool.misses.fetch_add(1, Ordering::Relaxed);
         metrics::counter!("carrel_pool_misses_total").increment(1);
         self.pool.live.fetch_add(1, Ordering::SeqCst);
-        let made = self.make_slot(template.clone(), spec.limits, false).await;
+        let made = self.make_slot(template.clone(), spec.limits, spec.volumes.clone(), false).await;
         if self.pool.live.fetch_sub(1, Ordering::SeqCst) == 1 {
             self.pool.taken.notify_one();
         }
@@ -222,7 +224,7 @@ impl Inner {
         template: Template,
         limits: Limits,
     ) -> Result<(Record, Held), ProviderError> {
-        self.make_slot(template, limits, true).await
+        self.make_slot(template, limits, Vec::new(), true).await
     }
 
     /// Asks its envd something, so that it has come up before anybody needs it, and opens lines for its first callers.
@@ -243,11 +245,12 @@ impl Inner {
         self: &Arc<Self>,
         template: Template,
         limits: Limits,
+        volumes: Vec<VolumeMount>,
         bench: bool,
     ) -> Result<(Record, Held), ProviderError> {
         let inner = Arc::clone(self);
         let made = aside(move || {
-            let mut record = inner.yard.plan(&template, limits, bench)?;
+            let mut record = inner.yard.plan(&template, limits, volumes, bench)?;
             match inner.yard.launch(&mut record) {
                 Ok(held) => Ok(Ok((record, held))),
                 Err(error) => {
@@ -274,7 +277,7 @@ async fn refill(inner: Weak<Inner>) {
             return;
         }
         let filled = match here.pool.next() {
-            Next::Make(kind, template, limits) => match here.make_slot(*template, limits, false).await {
+            Next::Make(kind, template, limits) => match here.make_slot(*template, limits, Vec::new(), false).await {
                 Ok(slot) => {
                     here.warm(&slot).await;
                     if let Some((record, _)) = here.pool.put(&kind, slot) {

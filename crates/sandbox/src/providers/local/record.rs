@@ -17,11 +17,12 @@ use std::{
 use carrel_linux::Living;
 use carrel_model::{
     SandboxId, TemplateName,
-    sandbox::{Depth, Limits, Network, Spec},
+    sandbox::{Depth, Limits, Network, Spec, VolumeMount},
 };
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    egress::Authority,
     providers::common::paper::{self, Survives},
     template::{Config, LayerId},
 };
@@ -60,6 +61,12 @@ pub(crate) struct Record {
     pub(crate) guest: PathBuf,
     /// What could not be applied, each a sentence.
     pub(crate) unfit: Vec<String>,
+    /// The volumes that are mounted in it.
+    #[serde(default)]
+    pub(crate) volumes: Vec<VolumeMount>,
+    /// Whom its programs believe when they are shown a host that has headers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) authority: Option<Authority>,
     /// Whether the files of its checkout that are its own were laid down; nothing when it has none.
     #[serde(default)]
     pub(crate) furnished: Option<bool>,

@@ -105,7 +105,7 @@ impl Inner {
     }
 
     /// Moves the memory of a frozen sandbox to swap. Where there is no swap it stays frozen.
-    async fn page_out(self: &Arc<Self>, desk: &Desk) -> Depth {
+    pub(crate) async fn page_out(self: &Arc<Self>, desk: &Desk) -> Depth {
         let (inner, record) = (Arc::clone(self), desk.record.clone());
         let moved = aside(move || {
             for pid in inner.yard.cgroup(&record).processes() {
@@ -250,7 +250,7 @@ impl Inner {
     ) -> Result<Result<(Record, Held), Option<String>>, ProviderError> {
         let (inner, template, limits) = (Arc::clone(self), template.clone(), spec.limits);
         let revived = aside(move || {
-            let mut record = inner.yard.plan(&template, limits, false)?;
+            let mut record = inner.yard.plan(&template, limits, Vec::new(), false)?;
             match inner.yard.revive(&template, &mut record) {
                 Ok(held) => {
                     inner.yard.forget_memory(&record)?;
@@ -281,7 +281,7 @@ impl Inner {
         Ok(())
     }
 
-    fn note(&self, desk: &mut Desk, asleep: Option<Depth>) -> Result<(), ProviderError> {
+    pub(crate) fn note(&self, desk: &mut Desk, asleep: Option<Depth>) -> Result<(), ProviderError> {
         desk.record.asleep = asleep;
         self.yard.keep(&desk.record).map_err(|error| unavailable("remember how it sleeps", &error))
     }

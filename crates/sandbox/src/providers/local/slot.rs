@@ -11,10 +11,10 @@ use std::{
     time::Duration,
 };
 
-use carrel_linux::{Bounds, Cgroup, Hierarchies, Jail, Launcher, Mapping};
-use carrel_model::sandbox::{Depth, Limits, Network};
+use carrel_linux::{Bounds, Cgroup, Hierarchies, Jail, Launcher, Living, Mapping};
+use carrel_model::sandbox::{Depth, Limits, Network, VolumeMount};
 
-use super::{criu::Criu, disk::Disk, guest, interface::Interfaces, line, record::Record};
+use super::{criu::Criu, disk::Disk, guest, interface::Interfaces, line, record::Record, volumes::Volumes};
 use crate::{
     ProviderError,
     providers::common::GATEWAY_PORT,
@@ -37,6 +37,7 @@ pub(crate) struct Yard {
     pub(crate) criu: Criu,
     pub(crate) launcher: Launcher,
     pub(crate) interfaces: Interfaces,
+    pub(crate) volumes: Volumes,
     disk: Disk,
     slots: PathBuf,
     pub(crate) memory: PathBuf,
@@ -93,9 +94,9 @@ impl Yard {
         if Interfaces::missing().is_none() {
             interfaces.tidy()?;
         }
-        let templates = root.join("templates");
+        let (templates, volumes) = (root.join("templates"), root.join("volumes"));
         // Root inside owns its files as root on disk, setuid ones too: nobody of the host may walk to them.
-        for place in [&slots, &trash, &scratch, &drafts, &templates] {
+        for place in [&slots, &trash, &scratch, &drafts, &templates, &volumes] {
             fs::create_dir_all(place)?;
             fs::set_permissions(place, fs::Permissions::from_mode(0o700))?;
         }
@@ -107,6 +108,7 @@ impl Yard {
             launcher: Launcher::new(program, args, scratch),
             guest: guest::lay_down(&folder.join("guest"))?,
             interfaces,
+            volumes: Volumes::new(volumes),
             disk,
             house,
             slots,
@@ -155,7 +157,13 @@ impl Yard {
     }
 
     /// A slot that is yet to be made: its record comes first.
-    pub(crate) fn plan(&self, template: &Template, limits: Limits, bench: bool) -> io::Result<Record> {
+    pub(crate) fn plan(
+        &self,
+        template: &Template,
+        limits: Limits,
+        volumes: Vec<VolumeMount>,
+        bench: bool,
+    ) -> io::Result<Record> {
         let record = Record {
             name: hex::encode(random::<8>()),
             id: None,
@@ -174,6 +182,8 @@ impl Yard {
             env: BTreeMap::new(),
             guest: self.guest.clone(),
             unfit: Vec::new(),
+            volumes,
+            authority: None,
             furnished: None,
         };
         self.keep(&record)?;
@@ -240,6 +250,11 @@ impl Yard {
             work: place.join("work"),
             host_folders: record.config.host_folders.clone(),
             shown: record.config.shown.iter().map(|shown| (shown.from.clone(), shown.at.clone())).collect(),
+            volumes: record
+                .volumes
+                .iter()
+                .map(|mount| (self.volumes.folder(&mount.volume), mount.path.as_str().into()))
+                .collect(),
             guest: record.guest.clone(),
             mapping: self.mapping(record),
             hostname: "carrel".into(),
@@ -273,6 +288,13 @@ impl Yard {
             first.kill()?;
         }
         cgroup.kill(KERNEL_PATIENCE)?;
+        if let Some(socket) = self.socket_path(record) {
+            // Where no cgroup says that all of them have ended, the first does: it ends last. It may be one that the server
+            // died too early to write down.
+            for first in record.first.into_iter().chain(Living::noted_beside(&socket)) {
+                first.end(KERNEL_PATIENCE)?;
+            }
+        }
         cgroup.remove(KERNEL_PATIENCE)?;
         if record.network.interface {
             self.interfaces.detach(&record.name)?;

@@ -61,6 +61,8 @@ impl Inner {
             return Ok(made);
         }
         let alive = desk.is_alive();
+        // What has a volume open remembers a place that a copy may not have.
+        let memory = memory && desk.record.volumes.is_empty();
         let written = if memory && alive { self.write_memory(desk).await } else { None };
         let (inner, mut record) = (Arc::clone(self), desk.record.clone());
         let origin = format!("a snapshot of sandbox {id}");

@@ -25,9 +25,10 @@ const CAPABILITIES: [&str; 11] = [
 ];
 
 /// What of `/proc` tells too much of the host.
-const MASKED: [&str; 12] = [
+const MASKED: [&str; 13] = [
     "/proc/acpi",
     "/proc/asound",
+    "/proc/interrupts",
     "/proc/kallsyms",
     "/proc/kcore",
     "/proc/keys",

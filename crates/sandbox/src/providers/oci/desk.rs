@@ -8,7 +8,7 @@ use std::{
 use carrel_envd::{Envd, Init};
 use carrel_model::{
     SandboxId,
-    sandbox::{Depth, Spec},
+    sandbox::{Depth, Network, NetworkMode, Spec},
 };
 use secrecy::SecretString;
 use tokio::{
@@ -37,6 +37,8 @@ pub(crate) struct Desk {
     pub(crate) record: Record,
     /// Serves its gateway.
     gateway: Option<AbortHandle>,
+    /// What its gateway goes by.
+    policy: Option<Arc<egress::Policy>>,
 }
 
 impl Place {
@@ -65,7 +67,7 @@ impl Place {
 
 impl Desk {
     pub(crate) fn of(record: Record) -> Desk {
-        Desk { record, gateway: None }
+        Desk { record, gateway: None, policy: None }
     }
 
     pub(crate) fn endpoint(&self, inner: &Inner) -> Endpoint {
@@ -159,6 +161,10 @@ impl Inner {
         self.suits(spec).await?;
         let template = self.find_template(&spec.template).await?;
         let env = spec.env.iter().map(|(name, value)| (name.as_str().into(), value.as_str().into())).collect();
+        refuse_headers(&spec.network)?;
+        if !spec.volumes.is_empty() {
+            return Err(ProviderError::Unfit { why: "volumes need the provider `local`".into() });
+        }
         let planned = self.yard.plan(Some(id.clone()), &template, spec.limits, spec.network.clone(), env);
         let record = planned.map_err(|error| unavailable("remember it", &error))?;
         let made = desk.insert(Desk::of(record));
@@ -189,7 +195,8 @@ impl Inner {
         match bind(&path).and_then(|listener| std::os::unix::fs::lchown(&path, base, base).map(|()| listener)) {
             Ok(listener) => {
                 let whose = desk.record.id.as_ref().map_or(desk.record.name.clone(), ToString::to_string);
-                let policy = egress::Policy::new(whose, desk.record.network.clone());
+                let policy = Arc::new(egress::Policy::new(whose, desk.record.network.clone()));
+                desk.policy = Some(Arc::clone(&policy));
                 let traffic = Arc::clone(&place.traffic);
                 let hatch = desk.record.id.clone().map(|id| self.hatch.of(id));
                 desk.gateway = Some(tokio::spawn(egress::serve(listener, policy, traffic, hatch)).abort_handle());
@@ -204,18 +211,8 @@ impl Inner {
             return Ok(());
         }
         let envd = self.await_envd(desk).await?;
+        envd.init(&greeting(&desk.record)).await.map_err(silent)?;
         let record = &desk.record;
-        let mut env = record.config.env.clone();
-        env.extend(surroundings(record.id.as_ref(), &record.network));
-        env.extend(record.env.clone());
-        let init = Init {
-            env,
-            token: Some(SecretString::from(record.token.clone())),
-            default_user: record.config.user.clone(),
-            default_workdir: record.config.workdir.clone(),
-            hostname: None,
-        };
-        envd.init(&init).await.map_err(silent)?;
         if let Some(command) = &record.config.start_command {
             start(&envd, command, record.config.ready_command.as_deref()).await?;
         }
@@ -242,6 +239,25 @@ impl Inner {
         }
     }
 
+    /// Changes whom a sandbox may talk to.
+    pub(crate) async fn set_network(&self, id: &SandboxId, network: &Network) -> Result<(), ProviderError> {
+        let place = self.place(id).ok_or(ProviderError::Lost)?;
+        let mut desk = place.desk().await;
+        let desk = desk.as_mut().ok_or(ProviderError::Lost)?;
+        refuse_headers(network)?;
+        let knew_a_proxy = desk.record.network.mode != NetworkMode::None;
+        desk.record.network = network.clone();
+        self.yard.keep(&desk.record).map_err(|error| unavailable("remember its network", &error))?;
+        if let Some(policy) = &desk.policy {
+            policy.change(network.clone());
+        }
+        let awake = desk.record.asleep.is_none() && desk.record.is_alive();
+        if awake && knew_a_proxy != (network.mode != NetworkMode::None) {
+            desk.envd(self).init(&greeting(&desk.record)).await.map_err(silent)?;
+        }
+        Ok(())
+    }
+
     pub(crate) async fn destroy(self: &Arc<Self>, id: &SandboxId) -> Result<(), ProviderError> {
         let Some(place) = self.place(id) else { return Ok(()) };
         let mut desk = place.desk().await;
@@ -262,6 +278,28 @@ impl Inner {
         let inner = Arc::clone(self);
         tokio::task::spawn_blocking(move || inner.yard.empty_trash());
         Ok(())
+    }
+}
+
+/// A sandbox whose kernel is another one is not given an authority yet.
+fn refuse_headers(network: &Network) -> Result<(), ProviderError> {
+    if network.headers.is_empty() {
+        return Ok(());
+    }
+    Err(ProviderError::Unfit { why: "headers for requests on their way out need the provider `local`".into() })
+}
+
+/// What the envd of a sandbox is told.
+fn greeting(record: &Record) -> Init {
+    let mut env = record.config.env.clone();
+    env.extend(surroundings(record.id.as_ref(), &record.network));
+    env.extend(record.env.clone());
+    Init {
+        env,
+        token: Some(SecretString::from(record.token.clone())),
+        default_user: record.config.user.clone(),
+        default_workdir: record.config.workdir.clone(),
+        hostname: None,
     }
 }
 

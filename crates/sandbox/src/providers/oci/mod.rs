@@ -27,7 +27,7 @@ use std::{collections::HashMap, io, path::PathBuf, sync::Arc};
 use async_trait::async_trait;
 use carrel_model::{
     SandboxId, TemplateName,
-    sandbox::{Spec, Usage},
+    sandbox::{Network, Spec, Usage},
 };
 use tokio::sync::Mutex;
 
@@ -216,6 +216,11 @@ impl Provider for Oci {
             })
         });
         read.await.map_err(|error| unavailable("read what it uses", &error))
+    }
+
+    async fn set_network(&self, id: &SandboxId, network: &Network) -> Result<(), ProviderError> {
+        let (inner, id, network) = (Arc::clone(&self.inner), id.clone(), network.clone());
+        finish(tokio::spawn(async move { inner.set_network(&id, &network).await })).await
     }
 
     fn reach(&self) -> Reach {

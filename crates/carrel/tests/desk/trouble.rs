@@ -1,0 +1,216 @@
+//! Tasks under the rules of their repository, and in trouble that is not theirs.
+
+use carrel_testkit::Setup;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::{
+    tasks::COMMITS,
+    yard::{Yard, engine, git},
+};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_that_is_not_conventional_is_reported_and_stays_as_its_agent_wrote_it() {
+    let yard = Yard::open().await;
+    yard.hosted("hello", json!({})).await;
+    let agent = "case \"$CARREL_PROMPT\" in *again*) echo more >more.txt; git add -A; git commit -qm 'feat: more';; *)
+        echo one >one.txt; git add -A; git commit -qm 'Did `some` things'
+        echo two >two.txt; git add -A; git commit -qm 'feat: two';; esac";
+    yard.agent("terse", agent).await;
+    let task = yard.task("hello", "terse", "Add files", "in_review").await;
+    let notes = yard.said(&task, "note", "house").await;
+    let note =
+        notes.iter().find(|note| note.contains("not conventional commits")).unwrap_or_else(|| panic!("{notes:?}"));
+    assert!(note.contains("\u{201c}Did some things\u{201d}") && !note.contains("feat: two"), "{note}");
+    let pull = yard.look("/api/v1/pulls/hello/1").await;
+    let body = pull["body"].as_str().unwrap();
+    assert!(
+        body.contains("## Messages that are not conventional commits") && body.contains("Did some things"),
+        "{body}"
+    );
+    let log = git(Some(&yard.mirror("hello")), &["log", "--format=%s", "main..task-1"]).await;
+    assert_eq!(log, "feat: two\nDid `some` things", "nobody rewrote it");
+    // Another turn says it once more of nothing.
+    let task = yard.tell(&task, "and again", "in_review").await;
+    let notes = yard.said(&task, "note", "house").await;
+    assert_eq!(notes.iter().filter(|note| note.contains("Did some things")).count(), 1, "{notes:?}");
+    yard.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repository_within_the_repository_is_told_and_its_files_are_not_lost() {
+    let yard = Yard::open().await;
+    yard.hosted("hello", json!({})).await;
+    let agent = "case \"$CARREL_PROMPT\" in *please*) rm -rf lib/.git;; esac
+        mkdir -p lib && cd lib && test -e one.txt || { git init -q . && echo one >one.txt && git add -A && \
+        git -c user.name=a -c user.email=a@b commit -qm 'feat: one'; }";
+    yard.agent("nester", agent).await;
+    let task = yard.task("hello", "nester", "Add a library", "needs_you").await;
+    assert_eq!(task["needs"]["reason"], "push_refused", "{task}");
+    let detail = task["needs"]["detail"].as_str().unwrap();
+    assert!(detail.contains("a git repository stands within the repository: lib"), "{detail}");
+    assert_eq!(yard.show("hello", "refs/carrel/wip/1:lib/one.txt").await, "one", "it is saved as it is");
+    yard.tell(&task, "please make it plain files", "in_review").await;
+    assert_eq!(yard.show("hello", "task-1:lib/one.txt").await, "one");
+    yard.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_repository_wants_of_pulls_is_done_and_nobody_merges_without_enough_approvals() {
+    let yard = Yard::open().await;
+    let rules = json!({"pulls": {"approvals": 2, "labels": ["by-agent"], "reviewers": ["mona"], "draft": true}});
+    yard.hosted("hello", rules).await;
+    yard.agent("scribe", COMMITS).await;
+    let task = yard.task("hello", "scribe", "Write down a wish", "in_review").await;
+    let pull = yard.look("/api/v1/pulls/hello/1").await;
+    assert_eq!(
+        (&pull["draft"], &pull["labels"], &pull["reviewers"]),
+        (&json!(true), &json!(["by-agent"]), &json!(["mona"])),
+        "{pull}"
+    );
+    // A person says that it is no draft any more; the next turn of the agent leaves it so.
+    let ready = json!({"repo": "hello", "head": "task-1", "title": pull["title"], "body": pull["body"]});
+    assert_eq!(yard.post("/api/v1/pulls", ready).await["draft"], json!(false));
+    let task = yard.tell(&task, "once more", "in_review").await;
+    let pull = yard.look("/api/v1/pulls/hello/1").await;
+    assert_eq!((&pull["draft"], &pull["phase"]), (&json!(false), &json!("open")), "{pull}");
+    let refused = |problem: &Value, has: u32| {
+        let detail = problem["detail"].as_str().unwrap_or_default();
+        assert!(detail.contains(&format!("has {has} of the 2 approvals")), "{problem}");
+    };
+    let merge = async || yard.house.ask(yard.house.request(Method::POST, "/api/v1/pulls/hello/1/merge")).await;
+    refused(&merge().await.1, 0);
+    for (number, name) in ["mona", "lisa"].into_iter().enumerate() {
+        let (_, key) = yard.house.mint(json!({"name": name, "role": "member"})).await;
+        let review = yard.house.request_as(&key, Method::POST, "/api/v1/pulls/hello/1/reviews");
+        let (status, review) = yard.house.ask(review.json(&json!({"verdict": "approved", "body": ""}))).await;
+        assert!(status.is_success(), "{review}");
+        if number == 0 {
+            refused(&merge().await.1, 1);
+        }
+    }
+    let pull = yard.look("/api/v1/pulls/hello/1").await;
+    assert_eq!((&pull["approvals"], &pull["phase"]), (&json!(2), &json!("mergeable")), "{pull}");
+    yard.act(&task, "merge", "merged").await;
+    yard.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_kept_of_a_closed_task_goes_when_its_time_is_over() {
+    for (kept, stays) in [(jiff::SignedDuration::ZERO, false), (jiff::SignedDuration::from_hours(1), true)] {
+        let mut setup = Setup { engine: Some(engine()), ..Setup::default() };
+        setup.retention.kept = kept;
+        let yard = Yard::built(setup).await;
+        yard.hosted("hello", json!({})).await;
+        yard.agent("curious", "echo draft >draft.txt; echo 'QUESTION: go on?'").await;
+        let task = yard.task("hello", "curious", "Begin", "needs_you").await;
+        yard.act(&task, "close", "closed").await;
+        yard.sync("hello").await;
+        let refs = git(Some(&yard.mirror("hello")), &["for-each-ref", "--format=%(refname)", "refs/carrel/kept"]).await;
+        assert_eq!(!refs.is_empty(), stays, "{refs}");
+        yard.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_base_that_is_rewritten_under_a_task_takes_its_work_and_one_that_is_gone_says_so() {
+    let yard = Yard::open().await;
+    let upstream = yard.repo("hello").await;
+    yard.agent("scribe", COMMITS).await;
+    let task = yard.task("hello", "scribe", "Write down a wish", "in_review").await;
+    // Upstream, somebody rewrites the last commit of the branch that the task began at.
+    std::fs::write(upstream.join("OTHER.md"), "other notes\n").unwrap();
+    git(Some(&upstream), &["add", "--all"]).await;
+    git(Some(&upstream), &["commit", "-q", "--amend", "-m", "docs: other notes"]).await;
+    yard.sync("hello").await;
+    let merged = yard.act(&task, "merge", "merged").await;
+    assert_eq!(merged["pull"]["phase"], "merged");
+    assert_eq!(yard.show("hello", "main:wishes.txt").await, "Write down a wish");
+    assert_eq!(yard.show("hello", "main:OTHER.md").await, "other notes");
+    let log = git(Some(&upstream), &["log", "--format=%s", "main"]).await;
+    assert!(!log.contains("docs: notes"), "nothing of the old history came back: {log}");
+    assert_eq!(git(Some(&upstream), &["show", "main:wishes.txt"]).await, "Write down a wish");
+
+    let task = yard.task("hello", "scribe", "Another wish", "in_review").await;
+    git(Some(&upstream), &["branch", "-q", "-m", "main", "trunk"]).await;
+    yard.sync("hello").await;
+    let task = yard.act(&task, "merge", "needs_you").await;
+    let detail = task["needs"]["detail"].as_str().unwrap();
+    assert!(detail.contains("its base `main` is gone"), "{task}");
+    assert_eq!(yard.show("hello", "task-2:wishes.txt").await, "Write down a wish\nAnother wish", "nothing is lost");
+    // What begins now begins at the new name.
+    let task = yard.task("hello", "scribe", "A third wish", "in_review").await;
+    assert_eq!(task["base"], "trunk");
+    yard.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_credential_of_a_repository_is_anywhere_in_a_desk_or_in_what_the_house_lays_down_for_it() {
+    let yard = Yard::open().await;
+    yard.repo("hello").await;
+    // Put together here, so that they are in no file.
+    let values: Vec<(&str, String)> =
+        ["github-token", "gitea-token", "git-token", "webhook-secret", "anthropic-api-key"]
+            .iter()
+            .map(|name| (*name, ["value", "of", name, "47110815"].join("=")))
+            .collect();
+    for (name, value) in &values {
+        let repo = if *name == "anthropic-api-key" { Value::Null } else { json!("hello") };
+        yard.post("/api/v1/secrets", json!({"name": name, "value": value, "repo": repo})).await;
+    }
+    let desk = yard.sandbox(json!({"repo": "hello", "task_id": 7, "agent_id": "scout", "checkout": {}})).await;
+    yard.sh(&desk, "echo x >x.txt; git add -A; git commit -qm 'feat: x'; git push -q origin HEAD:task-7").await;
+    let inside = "cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n'; env; git config --list --show-origin
+        grep -rIl --exclude-dir=proc --exclude-dir=sys -F 47110815 /workspace /home /root /tmp /run /etc /var 2>/dev/null || true";
+    let told = yard.sh(&desk, inside).await;
+    assert!(told.contains("remote.origin.url"), "it did look: {told}");
+    for (name, value) in &values {
+        assert!(!told.contains("47110815") && !told.contains(value.as_str()), "{name} is inside: {told}");
+    }
+    for place in ["library", "local"] {
+        let mut found = Vec::new();
+        search(&yard.house.folder().join(place), b"47110815", &mut found);
+        assert_eq!(found, Vec::<std::path::PathBuf>::new());
+    }
+    yard.remove(&desk).await;
+    yard.close().await;
+}
+
+fn search(folder: &std::path::Path, what: &[u8], found: &mut Vec<std::path::PathBuf>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let kind = entry.file_type().unwrap();
+        if kind.is_dir() {
+            search(&entry.path(), what, found);
+        } else if kind.is_file()
+            && std::fs::read(entry.path()).is_ok_and(|content| content.windows(what.len()).any(|part| part == what))
+        {
+            found.push(entry.path());
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_house_commits_is_signed_with_the_key_that_it_was_given() {
+    let yard = Yard::open().await;
+    yard.hosted("hello", json!({"merge": "merge"})).await;
+    let key = yard.house.folder().join("signs");
+    let mut draw = tokio::process::Command::new("ssh-keygen");
+    assert!(draw.args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(&key).status().await.unwrap().success());
+    let private = std::fs::read_to_string(&key).unwrap();
+    std::fs::remove_file(&key).unwrap();
+    yard.post("/api/v1/secrets", json!({"name": "signing-key", "value": private, "repo": "hello"})).await;
+    yard.agent("scribe", COMMITS).await;
+    let task = yard.task("hello", "scribe", "Write down a wish", "in_review").await;
+    yard.act(&task, "merge", "merged").await;
+    let public = std::fs::read_to_string(key.with_extension("pub")).unwrap();
+    let signers = yard.house.folder().join("signers");
+    std::fs::write(&signers, format!("carrel@localhost {public}")).unwrap();
+    let file = format!("gpg.ssh.allowedSignersFile={}", signers.display());
+    let args = ["-c", "gpg.format=ssh", "-c", &file, "verify-commit", "main"];
+    git(Some(&yard.mirror("hello")), &args).await;
+    let mut found = Vec::new();
+    let secret = private.lines().nth(2).unwrap();
+    search(yard.house.folder(), secret.as_bytes(), &mut found);
+    assert_eq!(found, Vec::<std::path::PathBuf>::new(), "the key is in no file");
+    yard.close().await;
+}

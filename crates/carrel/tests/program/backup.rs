@@ -1,0 +1,126 @@
+//! A house is destroyed in the middle of its work, and goes on elsewhere from its backup.
+
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Output},
+};
+
+use carrel_testkit::Server;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::{
+    binary,
+    pulls::{ask, start},
+};
+
+fn carrel(data: &Path, args: &[&str]) -> Output {
+    Command::new(binary()).arg("--data").arg(data).args(args).env_remove("CARREL_MASTER_KEY").output().unwrap()
+}
+
+fn git(data: &Path, args: &[&str]) -> String {
+    let mirror = data.join("library/mirrors/own/1.git");
+    let told = Command::new("git").arg("--git-dir").arg(mirror).args(["-c", "safe.directory=*"]).args(args).output();
+    String::from_utf8_lossy(&told.unwrap().stdout).trim().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_house_that_was_destroyed_goes_on_from_its_backup() {
+    assert!(rustix::process::geteuid().is_root(), "this test makes namespaces and needs root");
+    let place = tempfile::tempdir().unwrap();
+    let (first, second, file) = (place.path().join("first"), place.path().join("second"), place.path().join("house"));
+    fs::create_dir(&first).unwrap();
+    let server = start(&first).await;
+    ask(&server, Method::POST, "/repos", Some(json!({"new": true, "name": "own"}))).await;
+    // Finds what it left when it comes back, and finishes then.
+    let steps = "if [ -e dirty ]; then git add -A; git commit -qm 'feat: went on'; git push -q; exit; fi; \
+                 echo one >one; git add -A; git commit -qm 'feat: one'; echo half >dirty; exec sleep 100000";
+    let agent = json!({"name": "slow", "dialect": "shell", "command": steps});
+    ask(&server, Method::POST, "/agents", Some(agent)).await;
+    let task = json!({"repo": "own", "agent": "slow", "title": "Work", "start": true});
+    let (status, task) = ask(&server, Method::POST, "/tasks", Some(task)).await;
+    assert!(status.is_success(), "{task}");
+    while git(&first, &["cat-file", "-p", "refs/carrel/wip/1:dirty"]) != "half" {
+        let (_, now) = ask(&server, Method::GET, "/tasks/1", None).await;
+        assert!(!["needs_you", "failed"].contains(&now["phase"].as_str().unwrap()), "{now}");
+    }
+
+    let made = carrel(&first, &["backup", file.to_str().unwrap()]);
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let again = carrel(&first, &["backup", file.to_str().unwrap()]);
+    assert_eq!(again.status.code(), Some(4), "an earlier backup was written over");
+    // Beside the original that lives: a copy of its directory would be the same node, a restored house is another.
+    let copy = place.path().join("copy");
+    fs::create_dir(&copy).unwrap();
+    for name in ["node", "carrel.db", "master.key"] {
+        fs::copy(first.join(name), copy.join(name)).unwrap();
+    }
+    let refused = carrel(&copy, &["serve", "--listen", "127.0.0.1:0"]);
+    assert_eq!(refused.status.code(), Some(4), "{}", String::from_utf8_lossy(&refused.stderr));
+    let restored = carrel(&second, &["restore", file.to_str().unwrap()]);
+    assert!(restored.status.success(), "{}", String::from_utf8_lossy(&restored.stderr));
+    assert_ne!(fs::read(first.join("node")).unwrap(), fs::read(second.join("node")).unwrap());
+    let beside = start(&second).await;
+    until_reviewed(&beside, &second).await;
+    let (_, original) = ask(&server, Method::GET, "/tasks/1", None).await;
+    assert_eq!((&original["phase"], &original["attempts"]), (&json!("working"), &json!(0)), "{original}");
+    close(beside).await;
+    fs::remove_dir_all(&second).unwrap();
+
+    let (_, closed) = ask(&server, Method::POST, "/tasks/1/close?wait=closed&timeout=300", None).await;
+    assert_eq!(closed["phase"], "closed", "{closed}");
+    assert!(server.terminate().await.success());
+    let refused = carrel(&first, &["restore", file.to_str().unwrap()]);
+    assert_eq!(refused.status.code(), Some(4), "a house was written over");
+    let master = fs::read_to_string(first.join("master.key")).unwrap();
+    fs::remove_dir_all(&first).unwrap();
+
+    let whole = fs::read(&file).unwrap();
+    let plain = zstd::stream::decode_all(whole.as_slice()).unwrap();
+    let holds = |secret: &str| plain.windows(secret.len()).any(|part| part == secret.as_bytes());
+    assert!(!holds(master.trim()), "the master key is in a backup that did not ask for it");
+    let damaged = place.path().join("damaged");
+    let mut bent = plain.clone();
+    let middle = bent.len() / 2;
+    bent[middle] ^= 1;
+    let bent = zstd::stream::encode_all(bent.as_slice(), 1).unwrap();
+    let cut = zstd::stream::encode_all(&plain[..plain.len() / 2], 1).unwrap();
+    for broken in [&whole[..whole.len() / 2], &bent, &cut, b"not a backup"] {
+        fs::write(&damaged, broken).unwrap();
+        let refused = carrel(&second, &["restore", damaged.to_str().unwrap()]);
+        assert!(!refused.status.success(), "a damaged backup was restored");
+        assert!(!second.join("carrel.db").exists(), "a damaged backup left a database");
+    }
+
+    let restored = carrel(&second, &["restore", file.to_str().unwrap()]);
+    assert!(restored.status.success(), "{}", String::from_utf8_lossy(&restored.stderr));
+    let server = start(&second).await;
+    until_reviewed(&server, &second).await;
+    close(server).await;
+}
+
+/// Waits until the restored task is in review with everything that the first house had saved.
+async fn until_reviewed(server: &Server, data: &Path) {
+    loop {
+        let (_, task) = ask(server, Method::GET, "/tasks/1?wait=in_review&timeout=60", None).await;
+        assert!(!["needs_you", "failed"].contains(&task["phase"].as_str().unwrap()), "{task}");
+        if task["phase"] == "in_review" {
+            break;
+        }
+    }
+    assert_eq!(git(data, &["log", "--format=%s", "main..task-1"]), "feat: went on\nfeat: one");
+    assert_eq!(git(data, &["cat-file", "-p", "task-1:dirty"]), "half");
+}
+
+async fn close(server: Server) {
+    let (_, closed) = ask(&server, Method::POST, "/tasks/1/close?wait=closed&timeout=300", None).await;
+    assert_eq!(closed["phase"], "closed", "{closed}");
+    // The desk of the first house is known and nowhere: it stays as it is, for people to see.
+    let is_left = |page: &Value| {
+        let mut living = page["items"].as_array().unwrap().iter().filter(|sandbox| sandbox["phase"] != "failed");
+        living.any(|sandbox| sandbox["want"] != "gone")
+    };
+    while is_left(&ask(&server, Method::GET, "/sandboxes", None).await.1) {}
+    assert!(server.terminate().await.success());
+}

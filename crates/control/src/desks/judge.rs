@@ -1,0 +1,159 @@
+//! Best of several: a command scores the attempts at a task, one is promoted, the others are archived with their scores.
+
+use std::sync::Arc;
+
+use carrel_model::{
+    Action, Grant, TaskId,
+    agent::Voice,
+    public::{NewJudgement, ScoreView},
+    session::MomentKind,
+    task::{Task, TaskPhase, TaskWant},
+};
+
+use super::{
+    repos,
+    tasks::{moment, no_task},
+};
+use crate::{Error, TasksDesk, house::House, pulls};
+
+/// So much of the end of what the judge printed is shown.
+const SHOWN: usize = 2000;
+
+impl TasksDesk<'_> {
+    /// Lets a command score every attempt at a task that has something to show, one after the other, each in a sandbox of
+    /// its own. May be repeated; the newest score counts.
+    pub async fn judge(&self, grant: &Grant, id: TaskId, new: NewJudgement) -> Result<Vec<ScoreView>, Error> {
+        if new.command.trim().is_empty() || new.command.len() > 16_384 || new.command.contains('\0') {
+            return Err(Error::field("command", "1 byte to 16 KiB, without NUL"));
+        }
+        let attempts = self.attempts(grant, id).await?;
+        let mut scores = Vec::new();
+        for task in &attempts {
+            scores.push(score(self.house, task, &new.command).await?);
+        }
+        if new.promote {
+            let better = |one: &&ScoreView, two: &&ScoreView| {
+                one.score.unwrap_or(f64::NEG_INFINITY).total_cmp(&two.score.unwrap_or(f64::NEG_INFINITY))
+            };
+            // Among equals the first attempt: it has waited longest.
+            let best = scores.iter().rev().filter(|view| view.score.is_some()).max_by(better).map(|view| view.task_id);
+            let Some(best) = best else {
+                return Err(Error::Conflict { why: "the judge gave no attempt a score; nothing was promoted".into() });
+            };
+            self.promote(grant, best).await?;
+            scores.iter_mut().for_each(|view| view.promoted = view.task_id == best);
+        }
+        Ok(scores)
+    }
+
+    /// Chooses one of several attempts: the others are closed, and what they did is kept.
+    pub async fn promote(&self, grant: &Grant, id: TaskId) -> Result<Vec<TaskId>, Error> {
+        let attempts = self.attempts(grant, id).await?;
+        let chosen = attempts.iter().find(|task| task.id == id).ok_or_else(|| no_task(id))?;
+        if chosen.phase.is_over() && chosen.phase != TaskPhase::Merged {
+            return Err(Error::Conflict { why: format!("task {id} is {}", chosen.phase.word()) });
+        }
+        let mut archived = Vec::new();
+        for task in attempts.iter().filter(|task| task.id != id && !task.phase.is_over()) {
+            let (owned, by) = (task.id, chosen.score);
+            self.edit(grant, owned, Action::TaskClose, move |tx, task, session| {
+                Box::pin(async move {
+                    let scores = match (by, task.score) {
+                        (Some(best), Some(own)) => format!(" ({best} against {own})"),
+                        _ => String::new(),
+                    };
+                    let text = format!("Task {id} was chosen{scores}; this attempt is archived.");
+                    tx.say(session, moment(MomentKind::Note, Voice::House, text)).await?;
+                    task.want = TaskWant::Closed;
+                    Ok(())
+                })
+            })
+            .await?;
+            archived.push(task.id);
+        }
+        let others: Vec<String> = archived.iter().map(ToString::to_string).collect();
+        self.edit(grant, id, Action::TaskDrive, move |tx, task, session| {
+            Box::pin(async move {
+                let beside = match others.is_empty() {
+                    true => String::new(),
+                    false => format!(" over {}", others.join(", ")),
+                };
+                let score = task.score.map(|score| format!(" with {score}")).unwrap_or_default();
+                let text = format!("This attempt was chosen{beside}{score}.");
+                tx.say(session, moment(MomentKind::Note, Voice::House, text)).await?;
+                Ok(())
+            })
+        })
+        .await?;
+        Ok(archived)
+    }
+
+    /// All attempts at the same card, the first one first.
+    async fn attempts(&self, grant: &Grant, id: TaskId) -> Result<Vec<Task>, Error> {
+        let task = self.look(grant, id, Action::TaskDrive).await?;
+        let root = task.fork_of.unwrap_or(task.id);
+        let attempts = self.house.store.tasks().attempts(&task.repo, root).await?;
+        for attempt in &attempts {
+            self.look(grant, attempt.id, Action::TaskDrive).await?;
+        }
+        Ok(attempts)
+    }
+}
+
+/// Judges one attempt, and writes its score on its card.
+async fn score(house: &Arc<House>, task: &Task, command: &str) -> Result<ScoreView, Error> {
+    let none = |why: &str| ScoreView { task_id: task.id, score: None, head: None, log: why.into(), promoted: false };
+    if task.phase == TaskPhase::Closed {
+        return Ok(none("It is closed."));
+    }
+    let mirror = house.library.mirror(&task.repo).await?;
+    let Some(head) = mirror.find(&task.branch.full()).await? else {
+        return Ok(none("It has pushed nothing yet."));
+    };
+    let repo = repos::find(house, &task.repo).await?;
+    let tried = pulls::try_out(house, &repo, &mirror, &head, &task.base, command).await?;
+    let score = last_number(&tried.log).unwrap_or(if tried.passed { 1.0 } else { 0.0 });
+    let (id, short) = (task.id, head.short().to_owned());
+    let written = house.store.change(move |tx| {
+        Box::pin(async move {
+            let (mut task, _) = tx.lock_task(id).await?.ok_or_else(|| no_task(id))?;
+            task.score = Some(score);
+            if let Some(mut session) = tx.lock_session(&task.session_id).await? {
+                let text = format!("The judge gave {score} to {short}.");
+                tx.say(&mut session, moment(MomentKind::Note, Voice::House, text)).await?;
+                tx.put_session(&mut session).await?;
+            }
+            tx.put_task(&mut task).await?;
+            Ok::<_, Error>(())
+        })
+    });
+    written.await?;
+    let mut from = tried.log.len().saturating_sub(SHOWN);
+    while !tried.log.is_char_boundary(from) {
+        from += 1;
+    }
+    let log = tried.log[from..].to_owned();
+    Ok(ScoreView { task_id: task.id, score: Some(score), head: Some(head), log, promoted: false })
+}
+
+/// The last number in a text, when its last line that is not empty has one.
+fn last_number(text: &str) -> Option<f64> {
+    let line = text.lines().rev().find(|line| !line.trim().is_empty())?;
+    let words = line.split(|letter: char| letter.is_whitespace() || letter == ':' || letter == '=');
+    words.rev().find_map(|word| word.parse().ok()).filter(|number: &f64| number.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_line_says_the_score() {
+        assert_eq!(last_number("running\nscore: 0.75\n\n"), Some(0.75));
+        assert_eq!(last_number("7 tests, 42"), Some(42.0));
+        assert_eq!(last_number("points=3"), Some(3.0));
+        assert_eq!(last_number("3\nall good"), None, "an earlier line does not count");
+        assert_eq!(last_number("nan"), None);
+        assert_eq!(last_number(""), None);
+    }
+}

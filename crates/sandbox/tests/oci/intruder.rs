@@ -1,0 +1,132 @@
+//! The intruder behind a second kernel, and in a container: the same attempts as in a jail.
+
+#[path = "../local/intruder/attempts.rs"]
+mod attempts;
+
+use attempts::attempts;
+use carrel_sandbox::Pausing;
+
+use crate::yard::Yard;
+
+const PROBE: &str = include_str!("../local/intruder/probe.py");
+
+const MANY: &str = include_str!("../local/intruder/many.py");
+
+/// The command that runs a script after the probe.
+fn command(script: &str) -> String {
+    format!("/usr/bin/python3 - <<'INTRUDER'\n{PROBE}\n{script}\nINTRUDER")
+}
+
+/// The command that makes many attempts and prints what was said to each.
+fn all(scripts: &[&str]) -> String {
+    let scripts = serde_json::to_string(scripts).unwrap();
+    command(&format!(
+        "{MANY}\nscripts = json.loads({scripts:?})\nprint(json.dumps([made(script) for script in scripts]))"
+    ))
+}
+
+/// An answer that is not a refusal, and not of interest on that level.
+const ANYTHING: &[&str] = &["*"];
+
+type Otherwise = &'static [(&'static str, &'static [&'static str])];
+
+/// What gVisor's own kernel answers with another word, or grants within itself: none of it reaches the host's.
+const GVISOR: Otherwise = &[];
+/// What `runc` does otherwise.
+const RUNC: Otherwise = &[
+    ("call the first process as if from the host", &["ECONNREFUSED"]),
+    ("call it by a child that is gone when the call is taken", &["ECONNREFUSED\nENOTCONN"]),
+    ("claim to be somebody else while calling it", &["ECONNREFUSED"]),
+    ("take the name of its socket", &["ok"]),
+    ("see unix sockets of others", &["['/run/carrel-host/envd.sock']"]),
+    // The program is ended for it.
+    ("go by the 32-bit spelling of the calls", &[""]),
+    (
+        "find a device that is not on the list",
+        &["fd full null ptmx pts random shm stderr stdin stdout tty urandom zero"],
+    ),
+    ("make a node in /dev", &["EPERM"]),
+    ("replace or reopen a device", &["EBUSY", "EACCES EBUSY"]),
+    // It covers files with the host's `null`, and its devices and covers are mounts of its own: which, the kernel decides.
+    ("see a mount that is not nosuid", ANYTHING),
+    ("see a mount with devices besides /dev", ANYTHING),
+    // The second of the two calls is only for consoles, and there is none.
+    ("type into a terminal", &["ENOTTY EPERM"]),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_way_out_of_gvisor_is_known() {
+    expect_no_way_out("runsc", GVISOR).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_way_out_of_runc_is_known() {
+    expect_no_way_out("runc", RUNC).await;
+}
+
+async fn expect_no_way_out(runtime: &str, otherwise: Otherwise) {
+    let yard = Yard::with(runtime).await;
+    let id = yard.create(&yard.spec().await).await;
+    let prepared = yard.run(&id, &command(PREPARED)).await;
+    assert_eq!((prepared.code, prepared.out.as_str()), (0, "ready\n"), "{prepared:?}");
+    let mut holes = Vec::new();
+    for who in ["root", "user"] {
+        let attempts: Vec<_> = attempts()
+            .into_iter()
+            .filter(|attempt| attempt.who.names().contains(&who))
+            .filter(|attempt| runtime != "runsc" || attempt.name != ENDS_GVISOR)
+            .collect();
+        assert!(attempts.len() > 80, "{} attempts", attempts.len());
+        let scripts: Vec<_> = attempts.iter().map(|attempt| attempt.script).collect();
+        let ran = yard.run_as(&id, who, &all(&scripts)).await;
+        let said: Vec<String> = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran:?}"));
+        for (attempt, said) in attempts.iter().zip(said) {
+            let others = otherwise.iter().filter(|(name, _)| *name == attempt.name).flat_map(|(_, answers)| *answers);
+            if !attempt.answers.iter().chain(others).any(|answer| *answer == said || *answer == "*") {
+                let expected = attempt.answers.join(" | ");
+                holes.push(format!("{who} tried to {}: {said} (expected {expected})", attempt.name));
+            }
+        }
+    }
+    assert!(holes.is_empty(), "{} holes:\n{}", holes.len(), holes.join("\n"));
+    yard.close().await;
+}
+
+/// The first process behind gVisor is not safe from root inside, who thereby ends its own sandbox: nobody else's.
+const ENDS_GVISOR: &str = "kill the first process";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn root_behind_gvisor_ends_its_own_sandbox_and_nothing_else() {
+    let yard = Yard::open().await;
+    let spec = yard.spec().await;
+    let (id, neighbour) = (yard.create(&spec).await, yard.create(&spec).await);
+    yard.run(&id, "echo kept > /kept").await;
+    let start = carrel_envd::Start {
+        program: "/bin/sh".into(),
+        args: vec!["-c".into(), "kill -9 1; kill -9 -1".into()],
+        user: Some("root".into()),
+        ..carrel_envd::Start::default()
+    };
+    // The line may break before anything is said.
+    if let Ok(events) = yard.envd(&id).await.start(&start).await {
+        futures::StreamExt::collect::<Vec<_>>(events).await;
+    }
+    assert_eq!(yard.run(&neighbour, "echo fine").await.out, "fine\n");
+    yard.oci.resume(&id).await.unwrap();
+    assert_eq!(yard.run(&id, "cat /kept").await.out, "kept\n");
+    yard.close().await;
+}
+
+/// Programs that would give a plain user more, if marks on files counted inside.
+const PREPARED: &str = r"
+import shutil
+shutil.copy('/usr/bin/id', '/tmp/setuid-id')
+os.chmod('/tmp/setuid-id', 0o6755)
+shutil.copy('/usr/bin/cat', '/tmp/capable-cat')
+everything = struct.pack('<IIIII', 0x02000001, 0xffffffff, 0, 0x1ff, 0)
+try:
+    os.setxattr('/tmp/capable-cat', 'security.capability', everything)
+except OSError:
+    pass
+print('ready')
+";

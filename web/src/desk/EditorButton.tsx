@@ -1,0 +1,84 @@
+/** A button that opens VS Code at the desk: in the browser where the template has it, from one's own machine else. */
+import { Code } from 'lucide-react'
+import { useState } from 'react'
+import { say } from '../api/problem'
+import { Button } from '../ui/Button'
+import { Copy } from '../ui/Copy'
+import { Dialog, DialogBody } from '../ui/Dialog'
+import { toast } from '../ui/Toast'
+import { findEditor, openEditor } from './editor'
+
+interface EditorButtonProps {
+  sandboxId: string
+  /** What is opened inside. */
+  folder: string
+  /** How the work is fetched by git, where there is a branch. */
+  fetch?: string | undefined
+}
+
+export function EditorButton({ sandboxId, folder, fetch }: EditorButtonProps) {
+  const [isBusy, setBusy] = useState(false)
+  const [isAbsent, setAbsent] = useState(false)
+  const open = async () => {
+    setBusy(true)
+    // Opened at once: a tab that is opened later, after an answer, is taken for an advertisement.
+    const tab = window.open('', '_blank')
+    try {
+      const program = await findEditor(sandboxId)
+      if (!program) {
+        tab?.close()
+        setAbsent(true)
+        return
+      }
+      const address = await openEditor(sandboxId, program, folder)
+      if (tab) {
+        tab.opener = null
+        tab.location.replace(address)
+      } else window.location.assign(address)
+    } catch (error) {
+      tab?.close()
+      toast('The editor could not be opened', say(error), 'bad')
+    } finally {
+      setBusy(false)
+    }
+  }
+  return (
+    <>
+      <Button className="h-8" icon={<Code />} isBusy={isBusy} onClick={() => void open()}>
+        VS Code
+      </Button>
+      <Dialog
+        isOpen={isAbsent}
+        onClose={() => setAbsent(false)}
+        title="This desk has no editor"
+        lead="Its template has neither code-server nor openvscode-server. There are other ways in."
+      >
+        <DialogBody>
+          <ol className="space-y-4">
+            <Way title="A terminal on your machine">{`carrel sandbox shell ${sandboxId}`}</Way>
+            {fetch && <Way title="The branch in your own checkout, and your own editor">{fetch}</Way>}
+            <Way title="A file there and back">{`carrel sandbox cp ${sandboxId}:${folder}/FILE .`}</Way>
+          </ol>
+          <p className="mt-5 text-small text-soft">
+            To have this button open VS Code in the browser, make a template with the program in it, for
+            instance from an image that has code-server, and use it for the repository.
+          </p>
+        </DialogBody>
+      </Dialog>
+    </>
+  )
+}
+
+function Way({ title, children }: { title: string; children: string }) {
+  return (
+    <li>
+      <p className="mb-1 text-small text-soft">{title}</p>
+      <div className="flex items-center gap-1 rounded-lg border border-line bg-card pl-3">
+        <code className="min-w-0 flex-1 overflow-x-auto py-1.5 font-mono text-small whitespace-pre">
+          {children}
+        </code>
+        <Copy text={children} label="Copy the command" />
+      </div>
+    </li>
+  )
+}

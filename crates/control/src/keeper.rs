@@ -45,10 +45,20 @@ pub(crate) struct Keeper {
 /// What is in hand at the moment.
 #[derive(Default)]
 struct Hands {
-    /// The rows; the bell tells a step that its sandbox is no longer wanted.
-    rows: Mutex<HashMap<SandboxId, Arc<Notify>>>,
+    rows: Mutex<HashMap<SandboxId, Hand>>,
     /// Rung when a slot is free again.
     freed: Notify,
+    /// Rung when a row was let go of that somebody had changed meanwhile.
+    missed: Notify,
+}
+
+/// One row in hand.
+struct Hand {
+    /// Tells a step that its sandbox is no longer wanted.
+    unwanted: Arc<Notify>,
+    /// The newest revision with something to do that was heard of, and the newest that was written from here.
+    heard: i64,
+    written: i64,
 }
 
 /// Room for one row.
@@ -97,8 +107,14 @@ impl Keeper {
         }
         let room = Arc::clone(&self.slots).try_acquire_owned().ok()?;
         let unwanted = Arc::new(Notify::new());
-        self.hands.rows().insert(id.clone(), Arc::clone(&unwanted));
+        let hand = Hand { unwanted: Arc::clone(&unwanted), heard: 0, written: 0 };
+        self.hands.rows().insert(id.clone(), hand);
         Some(Slot { id: id.clone(), unwanted, hands: Arc::clone(&self.hands), room: Some(room) })
+    }
+
+    /// The same for a row that somebody has just changed, unless it is in hand already.
+    pub(crate) fn reserve_unheld(&self, id: &SandboxId) -> Option<Slot> {
+        if self.hands.rows().contains_key(id) { None } else { self.reserve(id) }
     }
 
     /// The lease a row is born with.
@@ -116,8 +132,15 @@ impl Keeper {
 }
 
 impl Hands {
-    fn rows(&self) -> std::sync::MutexGuard<'_, HashMap<SandboxId, Arc<Notify>>> {
+    fn rows(&self) -> std::sync::MutexGuard<'_, HashMap<SandboxId, Hand>> {
         self.rows.lock().expect("nobody panics while holding the list")
+    }
+
+    /// A row in hand was written.
+    fn wrote(&self, id: &SandboxId, revision: i64) {
+        if let Some(hand) = self.rows().get_mut(id) {
+            hand.written = revision;
+        }
     }
 }
 
@@ -127,7 +150,7 @@ impl Slot {
         let house = Arc::clone(house);
         house.keeper.tasks.clone().spawn(async move {
             let id = leased.sandbox.id.clone();
-            match Box::pin(tend(&house, leased, &self.unwanted)).await {
+            match Box::pin(tend(&house, leased, &self)).await {
                 Ok(()) => {}
                 Err(Error::Internal(error)) if is_lost_lease(&*error) => {
                     tracing::info!(sandbox = %id, "somebody else has taken this sandbox over");
@@ -146,10 +169,13 @@ impl Drop for Slot {
     fn drop(&mut self) {
         let mut rows = self.hands.rows();
         // The row may already be in another slot of ours.
-        if rows.get(&self.id).is_some_and(|held| Arc::ptr_eq(held, &self.unwanted)) {
-            rows.remove(&self.id);
-        }
+        let ours = rows.get(&self.id).is_some_and(|held| Arc::ptr_eq(&held.unwanted, &self.unwanted));
+        let hand = if ours { rows.remove(&self.id) } else { None };
         drop(rows);
+        // What was heard while it was in hand was left to us, and we did not see it.
+        if hand.is_some_and(|hand| hand.heard > hand.written) {
+            self.hands.missed.notify_one();
+        }
         drop(self.room.take());
         self.hands.freed.notify_one();
     }
@@ -177,6 +203,7 @@ pub(crate) async fn walk(house: Arc<House>) {
                     tokio::time::sleep(Duration::from_millis(200)).await;
                 }
             },
+            () = house.keeper.hands.missed.notified() => wake = Instant::now(),
             () = house.keeper.hands.freed.notified(), if no_room => (no_room, wake) = (false, Instant::now()),
             () = tokio::time::sleep_until(wake), if !no_room => match take_what_is_due(&house).await {
                 Ok(Some(next)) => wake = next,
@@ -212,18 +239,24 @@ fn trouble(error: &StoreError) -> Instant {
 
 /// Says when a sandbox that was heard of wants to be looked at. One in hand is looked at anyway, until it rests.
 fn hear(house: &House, sandbox: &SandboxView) -> Instant {
-    let in_hand = house.keeper.hands.rows().get(&sandbox.id).cloned();
-    if let Some(unwanted) = &in_hand
-        && sandbox.want == Want::Gone
-        && !sandbox.phase.is_over()
-    {
-        unwanted.notify_one();
-    }
     let deeper = sandbox.want == Want::Paused && sandbox.paused.is_some_and(|paused| paused.wanted > paused.depth);
-    match sandbox.phase.step_towards(sandbox.want).or(deeper.then_some(Step::Pause)) {
+    let step = sandbox.phase.step_towards(sandbox.want).or(deeper.then_some(Step::Pause));
+    let in_hand = match house.keeper.hands.rows().get_mut(&sandbox.id) {
+        Some(hand) => {
+            if sandbox.want == Want::Gone && !sandbox.phase.is_over() {
+                hand.unwanted.notify_one();
+            }
+            if step.is_some() {
+                hand.heard = hand.heard.max(sandbox.revision);
+            }
+            true
+        }
+        None => false,
+    };
+    match step {
         Some(_) => match sandbox.next_attempt_at {
             Some(next) => instant_of(house, next),
-            None if in_hand.is_some() => next_round(house),
+            None if in_hand => next_round(house),
             None => Instant::now(),
         },
         None => {
@@ -275,7 +308,8 @@ async fn take_what_is_due(house: &Arc<House>) -> Result<Option<Instant>, StoreEr
 }
 
 /// Takes steps until the sandbox rests, waits, or is somebody else's.
-async fn tend(house: &Arc<House>, mut leased: Leased, unwanted: &Notify) -> Result<(), Error> {
+async fn tend(house: &Arc<House>, mut leased: Leased, slot: &Slot) -> Result<(), Error> {
+    house.keeper.hands.wrote(&leased.sandbox.id, leased.sandbox.revision);
     loop {
         let now = house.store.now();
         let sandbox = &leased.sandbox;
@@ -293,7 +327,7 @@ async fn tend(house: &Arc<House>, mut leased: Leased, unwanted: &Notify) -> Resu
             return postpone(house, &leased, until, why).await;
         }
         let began = Instant::now();
-        let outcome = take_step(house, post, step, &leased, unwanted).await?;
+        let outcome = take_step(house, post, step, &leased, &slot.unwanted).await?;
         note_step(step, &outcome, began.elapsed());
         let going_on = match outcome {
             Outcome::Done(depth) => {
@@ -461,32 +495,44 @@ pub(crate) async fn record(
     note: Option<String>,
 ) -> Result<Option<Leased>, Error> {
     edit(house, leased, move |sandbox, now| {
-        sandbox.phase = sandbox.phase.after(fact)?;
-        sandbox.note = note.clone();
-        sandbox.sleep = match sandbox.phase {
-            // One that was found paused sleeps as lightly as can be, as far as we know.
-            Phase::Paused => sleep.or(sandbox.sleep).or(Some(Sleep { asked: sandbox.depth, reached: Depth::Frozen })),
-            _ => None,
-        };
-        match fact {
-            Fact::Began(Step::Destroy) | Fact::Done(Step::Destroy) if sandbox.ended.is_none() => {
-                let why = format!("Its lifetime of {} s had passed.", sandbox.spec.lifetime);
-                sandbox.ended = Some(Ended { by: "lifetime".into(), why, at: now });
-            }
-            Fact::Done(Step::Create) => {
-                sandbox.ready_at = Some(now);
-                sandbox.stir(now);
-            }
-            Fact::Done(Step::Resume) => sandbox.stir(now),
-            _ => {}
-        }
-        if !matches!(fact, Fact::Began(_)) {
-            sandbox.attempts = 0;
-            sandbox.next_attempt_at = None;
-        }
+        apply(sandbox, fact, sleep, note.as_deref(), now)?;
         Ok(Next::GoOn)
     })
     .await
+}
+
+/// What a fact makes of a sandbox.
+fn apply(
+    sandbox: &mut Sandbox,
+    fact: Fact,
+    sleep: Option<Sleep>,
+    note: Option<&str>,
+    now: Timestamp,
+) -> Result<(), Error> {
+    sandbox.phase = sandbox.phase.after(fact)?;
+    sandbox.note = note.map(str::to_owned);
+    sandbox.sleep = match sandbox.phase {
+        // One that was found paused sleeps as lightly as can be, as far as we know.
+        Phase::Paused => sleep.or(sandbox.sleep).or(Some(Sleep { asked: sandbox.depth, reached: Depth::Frozen })),
+        _ => None,
+    };
+    match fact {
+        Fact::Began(Step::Destroy) | Fact::Done(Step::Destroy) if sandbox.ended.is_none() => {
+            let why = format!("Its lifetime of {} s had passed.", sandbox.spec.lifetime);
+            sandbox.ended = Some(Ended { by: "lifetime".into(), why, at: now });
+        }
+        Fact::Done(Step::Create) => {
+            sandbox.ready_at = Some(now);
+            sandbox.stir(now);
+        }
+        Fact::Done(Step::Resume) => sandbox.stir(now),
+        _ => {}
+    }
+    if !matches!(fact, Fact::Began(_)) {
+        sandbox.attempts = 0;
+        sandbox.next_attempt_at = None;
+    }
+    Ok(())
 }
 
 enum Next {
@@ -504,6 +550,7 @@ async fn edit(
     change: impl Fn(&mut Sandbox, Timestamp) -> Result<Next, Error> + Send + Sync + 'static,
 ) -> Result<Option<Leased>, Error> {
     let Leased { sandbox: known, lease: held } = leased.clone();
+    let id = known.id.clone();
     let until = house.keeper.lease_end(house.store.now());
     let written = house.store.change(move |tx| {
         Box::pin(async move {
@@ -514,16 +561,18 @@ async fn edit(
             if let Ok(next) = change(&mut sandbox, now) {
                 let keep = keeps(next, &sandbox);
                 if tx.update_unchanged(&mut sandbox, &held, keep.then_some(&lease)).await? {
-                    return Ok(keep.then_some(Leased { sandbox, lease }));
+                    return Ok((sandbox.revision, keep.then_some(Leased { sandbox, lease })));
                 }
             }
             let mut sandbox = tx.lock_leased(&known.id, &held).await?;
             let keep = keeps(change(&mut sandbox, now)?, &sandbox);
             tx.update_sandbox(&mut sandbox, keep.then_some(&lease)).await?;
-            Ok::<_, Error>(keep.then_some(Leased { sandbox, lease }))
+            Ok::<_, Error>((sandbox.revision, keep.then_some(Leased { sandbox, lease })))
         })
     });
-    written.await
+    let (revision, kept) = written.await?;
+    house.keeper.hands.wrote(&id, revision);
+    Ok(kept)
 }
 
 async fn postpone(house: &House, leased: &Leased, until: Timestamp, why: String) -> Result<(), Error> {

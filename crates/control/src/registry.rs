@@ -6,7 +6,7 @@ use std::{
 };
 
 use carrel_model::{
-    ProviderName, Timestamp,
+    ProviderName, TemplateName, Timestamp,
     breaker::{Admission, Breaker, Rules, State},
     public::{BreakerState, BreakerView, ProviderView},
     sandbox::Isolation,
@@ -39,6 +39,15 @@ impl Post {
         match self.provider.probe().await {
             Ok(found) => *self.fitness.write().expect("nobody panics while holding it") = Some(found),
             Err(error) => tracing::warn!(provider = %self.name, %error, "the provider cannot say what it offers"),
+        }
+    }
+
+    /// It has one more template than it said.
+    pub(crate) fn offers(&self, template: &TemplateName) {
+        if let Some(fitness) = &mut *self.fitness.write().expect("nobody panics while holding it")
+            && !fitness.templates.contains(template)
+        {
+            fitness.templates.push(template.clone());
         }
     }
 

@@ -156,6 +156,15 @@ impl Forking for Sturdy {
         })
         .await
     }
+
+    async fn base(&self, id: &SandboxId, name: &TemplateName, memory: bool) -> Result<Template, ProviderError> {
+        let why = || format!("the provider `{}` cannot copy sandboxes", self.name);
+        self.endure(async {
+            let forking = self.provider.forking().ok_or_else(|| ProviderError::Unfit { why: why() })?;
+            forking.base(id, name, memory).await
+        })
+        .await
+    }
 }
 
 #[async_trait]

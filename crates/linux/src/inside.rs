@@ -30,7 +30,7 @@ use crate::{
     jail::{Jail, Mapping, Mishap},
     plain,
     rootfs::fresh,
-    seccomp, spare, sys, wire,
+    seccomp, sys, wire,
 };
 
 /// What the launcher says to the process inside. The mounts come along, in the order of `rootfs::assemble`, then `/dev`.
@@ -88,30 +88,17 @@ const FIRST_TO_GO: &str = "500";
 
 /// What is set in the namespaces of a jail. Nobody inside makes namespaces of users, and with them none of the others;
 /// low ports are for everybody.
-pub(crate) const SETTINGS: [(&str, &str); 2] = [("proc/sys/user/max_user_namespaces", "0"), spare::SETTING];
-
-/// How a jail finds its network when it is born.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Network {
-    /// It is in one that is set up.
-    Ready,
-    /// It has one of its own, just made.
-    Bare,
-}
+pub(crate) const SETTINGS: [(&str, &str); 2] =
+    [("proc/sys/user/max_user_namespaces", "0"), ("proc/sys/net/ipv4/ip_unprivileged_port_start", "0")];
 
 /// Becomes the first program. Never returns.
-pub(crate) fn become_guest(jail: &Jail, cgroups: Vec<File>, network: Network, wire: &OwnedFd) -> ! {
-    let Err(mishap) = settle(jail, cgroups, network, wire);
+pub(crate) fn become_guest(jail: &Jail, cgroups: Vec<File>, wire: &OwnedFd) -> ! {
+    let Err(mishap) = settle(jail, cgroups, wire);
     let _ = wire::send(wire, &Report::Failed(mishap), &[]);
     std::process::exit(1);
 }
 
-fn settle(
-    jail: &Jail,
-    cgroups: Vec<File>,
-    network: Network,
-    wire: &OwnedFd,
-) -> Result<std::convert::Infallible, Mishap> {
+fn settle(jail: &Jail, cgroups: Vec<File>, wire: &OwnedFd) -> Result<std::convert::Infallible, Mishap> {
     // Its limits hold from here on, and where it is now is the root of the cgroups that it sees.
     enter(cgroups).map_err(Mishap::at("enter the cgroups"))?;
     sys::new_cgroup_namespace().map_err(Mishap::at("hide the cgroups"))?;
@@ -122,7 +109,7 @@ fn settle(
         Some(path) => Some(listen_at(path).map_err(Mishap::at("listen for the host"))?),
         None => None,
     };
-    furnish(jail, mounts, network)?;
+    furnish(jail, mounts)?;
     let mut unfit = Vec::new();
     if let Err(error) = rustix::system::sethostname(jail.hostname.as_bytes()) {
         unfit.push(format!("the host name was not set: {error}"));
@@ -131,9 +118,7 @@ fn settle(
     if let Err(error) = std::fs::write("/proc/self/oom_score_adj", FIRST_TO_GO) {
         unfit.push(format!("it is not marked as the first to end when the host has no memory left: {error}"));
     }
-    if network == Network::Bare {
-        sys::raise_loopback().map_err(Mishap::at("raise the loopback"))?;
-    }
+    sys::raise_loopback().map_err(Mishap::at("raise the loopback"))?;
     let listener = match listener {
         Some(listener) => listener,
         None => {
@@ -206,7 +191,7 @@ fn become_root_inside() -> io::Result<()> {
 }
 
 /// Puts the root together and moves into it.
-fn furnish(jail: &Jail, mounts: Vec<OwnedFd>, network: Network) -> Result<(), Mishap> {
+fn furnish(jail: &Jail, mounts: Vec<OwnedFd>) -> Result<(), Mishap> {
     mount_change("/", MountPropagationFlags::REC | MountPropagationFlags::PRIVATE)
         .map_err(|error| Mishap::at("keep mounts apart")(error.into()))?;
     let alone = matches!(jail.mapping, Mapping::Alone(..));
@@ -246,7 +231,7 @@ fn furnish(jail: &Jail, mounts: Vec<OwnedFd>, network: Network) -> Result<(), Mi
     shm.and_then(|shm| attach(&shm, "dev/shm")).map_err(Mishap::at("mount /dev/shm"))?;
     let proc = fresh("proc", &[], quiet | MountAttrFlags::MOUNT_ATTR_NODEV);
     proc.and_then(|proc| attach(&proc, "proc")).map_err(Mishap::at("mount /proc"))?;
-    for (path, value) in SETTINGS.into_iter().filter(|one| network == Network::Bare || *one != spare::SETTING) {
+    for (path, value) in SETTINGS {
         std::fs::write(path, value).map_err(Mishap::at("set up the namespaces"))?;
     }
     mask().map_err(Mishap::at("mask /proc"))?;

@@ -19,10 +19,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Hierarchies, Jail, Launched, Living, Memory, Mishap,
-    inside::{Begin, Network, Report, become_guest},
+    inside::{Begin, Report, become_guest},
     restore::restore,
     rootfs,
-    spare::Spares,
     sys::{self, Side},
     wire,
 };
@@ -159,18 +158,14 @@ pub fn run(scratch: &Path) -> io::Result<()> {
         furnish_devices(&devices)?;
     }
     let mut hierarchies: Option<(String, Hierarchies)> = None;
-    let mut spares = Spares::open()?;
-    loop {
-        // Nobody waits while networks are made; where none can be, a jail makes its own.
-        while !wire::is_waiting(&wire) && spares.as_mut().is_some_and(|spares| spares.make_one().unwrap_or(false)) {}
-        let Some((ask, _)) = wire::receive::<Ask>(&wire)? else { return Ok(()) };
+    while let Some((ask, _)) = wire::receive::<Ask>(&wire)? {
         let (Ask::Launch(jail) | Ask::Restore(jail, _)) = &ask;
         if hierarchies.as_ref().is_none_or(|(house, _)| *house != jail.house) {
             hierarchies = Some((jail.house.clone(), Hierarchies::open(&jail.house)?));
         }
         let Some((_, hierarchies)) = &hierarchies else { continue };
         let made = match &ask {
-            Ask::Launch(jail) => launch(jail, hierarchies, &devices, spares.as_mut()),
+            Ask::Launch(jail) => launch(jail, hierarchies, &devices),
             Ask::Restore(jail, memory) => {
                 let restored = restore(jail, memory, &hierarchies.cgroup(&jail.name), &devices);
                 restored.map(|(first, fds)| Made { first, unfit: Vec::new(), fds, parts: Vec::new() })
@@ -185,6 +180,7 @@ pub fn run(scratch: &Path) -> io::Result<()> {
             Err(mishap) => wire::send(&wire, &Answer::Failed(mishap), &[])?,
         }
     }
+    Ok(())
 }
 
 /// Lets go of what other houses have mounted from images: whoever ends there should not find it held here.
@@ -243,33 +239,21 @@ struct Made {
     parts: Vec<OwnedFd>,
 }
 
-fn launch(
-    jail: &Jail,
-    hierarchies: &Hierarchies,
-    devices: &Path,
-    mut spares: Option<&mut Spares>,
-) -> Result<Made, Mishap> {
+fn launch(jail: &Jail, hierarchies: &Hierarchies, devices: &Path) -> Result<Made, Mishap> {
     let cgroup = hierarchies.cgroup(&jail.name);
     let birthplace = cgroup.birthplace().map_err(Mishap::at("open the cgroup"))?;
     let doors = cgroup.doors().map_err(Mishap::at("open the cgroups"))?;
     let (ours, theirs) = wire::pair().map_err(Mishap::at("make a wire"))?;
-    let mut namespaces =
-        libc::CLONE_NEWUSER | libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS;
-    let went = spares.as_mut().map_or(Ok(false), |spares| spares.go_into_one());
-    let network = if went.map_err(Mishap::at("enter its network"))? { Network::Ready } else { Network::Bare };
-    if network == Network::Bare {
-        namespaces |= libc::CLONE_NEWNET;
-    }
-    let side = sys::clone_into(namespaces, birthplace.as_ref());
-    if let Ok(Side::Child) = side {
+    let namespaces = libc::CLONE_NEWUSER
+        | libc::CLONE_NEWPID
+        | libc::CLONE_NEWNS
+        | libc::CLONE_NEWNET
+        | libc::CLONE_NEWIPC
+        | libc::CLONE_NEWUTS;
+    let side = sys::clone_into(namespaces, birthplace.as_ref()).map_err(Mishap::at("make namespaces"))?;
+    let Side::Parent { pid, pidfd } = side else {
         drop(ours);
-        become_guest(jail, doors, network, &theirs);
-    }
-    if let Some(spares) = spares.filter(|_| network == Network::Ready) {
-        spares.go_home().map_err(Mishap::at("leave its network"))?;
-    }
-    let Side::Parent { pid, pidfd } = side.map_err(Mishap::at("make namespaces"))? else {
-        return Err(Mishap { step: "make namespaces".into(), why: "nobody was born".into() });
+        become_guest(jail, doors, &theirs);
     };
     drop((theirs, doors));
     let made = equip(jail, devices, pid, &ours);

@@ -19,7 +19,6 @@ mod process;
 mod restore;
 mod rootfs;
 pub mod seccomp;
-mod spare;
 mod sys;
 pub mod visit;
 mod wire;

@@ -294,12 +294,6 @@ pub(crate) fn new_mount_namespace() -> io::Result<()> {
     if unsafe { libc::unshare(libc::CLONE_NEWNS) } == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// A network of its own for this process.
-pub(crate) fn new_network_namespace() -> io::Result<()> {
-    // SAFETY: with a single thread nobody else relies on the former one.
-    if unsafe { libc::unshare(libc::CLONE_NEWNET) } == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-}
-
 /// Turns this process into another program. Returns only to say why not.
 pub(crate) fn become_program(program: &std::ffi::CStr, args: &[&std::ffi::CStr], env: &[&std::ffi::CStr]) -> io::Error {
     let list = |items: &[&std::ffi::CStr]| {

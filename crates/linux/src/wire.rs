@@ -6,7 +6,6 @@ use std::{
     os::fd::{AsFd, BorrowedFd, OwnedFd},
 };
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
     SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
@@ -17,13 +16,6 @@ use serde::{Serialize, de::DeserializeOwned};
 const LONGEST: usize = 128 * 1024;
 /// No message brings more descriptors.
 const MOST_FDS: usize = 128;
-
-/// Whether something has come, or the other end is gone.
-pub(crate) fn is_waiting(wire: &OwnedFd) -> bool {
-    let mut fds = [PollFd::new(wire, PollFlags::IN)];
-    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-    poll(&mut fds, Some(&now)).is_ok_and(|ready| ready > 0)
-}
 
 /// Both ends of a wire.
 pub(crate) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {

@@ -142,6 +142,11 @@ pub trait Forking: Send + Sync {
     /// Makes a template of a sandbox, running or paused, and leaves the sandbox as it was. With `memory` its processes
     /// are kept too, where that can be; the answer says what was kept. A second time finds it made.
     async fn snapshot(&self, id: &SandboxId, name: &TemplateName, memory: bool) -> Result<Template, ProviderError>;
+
+    /// The same for copies that are made at once: nobody minds when it does not survive the machine.
+    async fn base(&self, id: &SandboxId, name: &TemplateName, memory: bool) -> Result<Template, ProviderError> {
+        self.snapshot(id, name, memory).await
+    }
 }
 
 /// The ability to lay a working tree under a new sandbox: a checkout that others stand on too, and a few files that are

@@ -119,11 +119,6 @@ impl Store {
         Ok(())
     }
 
-    /// Whether other nodes may read and write the same database.
-    pub fn is_shared(&self) -> bool {
-        self.sql().is_postgres()
-    }
-
     /// Waits until no change is under way, also of callers that have gone away.
     pub async fn rest(&self) {
         self.inner.room.rest().await;

@@ -9,12 +9,13 @@ use carrel_model::{
     template::{SNAPSHOT, Template, TemplatePhase},
 };
 use carrel_sandbox::ProviderError;
+use tokio::task::JoinHandle;
 
 use crate::{
     Begun, Error, Idempotency, SandboxesDesk,
     desks::{
         see_request,
-        templates::{fail, finish},
+        templates::{become_ready, fail, finish},
     },
     house::House,
     registry::Post,
@@ -58,10 +59,13 @@ impl SandboxesDesk<'_> {
         // In a task of its own: a caller that goes away must not leave half a snapshot that nobody finishes.
         let once = idempotency.map(|request| (request, name.to_string()));
         let asker = grant.clone();
-        let kept =
-            self.house.tasks().spawn(async move { keep(&house, &grant, &post, &sandbox, name, memory, once).await });
+        let kept = self
+            .house
+            .tasks()
+            .spawn(async move { keep(&house, &grant, &post, &sandbox, name, (Purpose::Template, memory), once).await });
         match kept.await.map_err(|ended| Error::Internal(Box::new(ended)))?? {
             Kept::Now(kept) => Ok(Begun { template: TemplateView::from(&*kept), repeated: false }),
+            Kept::Telling(_) => Err(Error::NotFound { what: "such template".into() }),
             Kept::Before(name) => {
                 let name: TemplateName = name.parse().map_err(|_| Error::NotFound { what: "such template".into() })?;
                 let templates = crate::TemplatesDesk { house: self.house };
@@ -93,9 +97,12 @@ impl SandboxesDesk<'_> {
             idempotency.map(|request| (request, ids.iter().map(SandboxId::as_str).collect::<Vec<_>>().join(",")));
         let forked = self.house.tasks().spawn(async move {
             let desk = SandboxesDesk { house: &house };
-            if let Kept::Before(made) = keep(&house, &grant, &post, &sandbox, name.clone(), memory, once).await? {
-                return desk.forked_before(&made).await;
-            }
+            let purpose = (Purpose::Copies, memory);
+            let told = match keep(&house, &grant, &post, &sandbox, name.clone(), purpose, once).await? {
+                Kept::Before(made) => return desk.forked_before(&made).await,
+                Kept::Now(_) => None,
+                Kept::Telling(told) => Some(told),
+            };
             let mut forks = Vec::new();
             for id in ids {
                 let mut spec = sandbox.spec.clone();
@@ -109,7 +116,7 @@ impl SandboxesDesk<'_> {
                     }
                 }
             }
-            forget_when_used(&house, post, name, forks.clone());
+            forget_when_used(&house, post, name, forks.clone(), told);
             Ok(Forked { forks, repeated: false })
         });
         forked.await.map_err(|ended| Error::Internal(Box::new(ended)))?
@@ -159,8 +166,19 @@ fn snapshot_name(name: &str) -> Result<TemplateName, Error> {
 /// A snapshot that was asked for.
 enum Kept {
     Now(Box<Template>),
+    /// It is there; that it is, is being written.
+    Telling(JoinHandle<()>),
     /// The request was made before; this is what it made then.
     Before(String),
+}
+
+/// What a snapshot is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    /// A template, to stay.
+    Template,
+    /// Copies that are made at once.
+    Copies,
 }
 
 /// Has the provider keep a snapshot, and remembers it.
@@ -170,7 +188,7 @@ async fn keep(
     post: &Post,
     sandbox: &Sandbox,
     name: TemplateName,
-    memory: bool,
+    (purpose, memory): (Purpose, bool),
     once: Once,
 ) -> Result<Kept, Error> {
     let now = house.store.now();
@@ -218,10 +236,21 @@ async fn keep(
     };
     let why = || ProviderError::Unfit { why: "it cannot copy sandboxes".into() };
     let made = match post.provider.forking().ok_or_else(why) {
+        Ok(forking) if purpose == Purpose::Copies => forking.base(&sandbox.id, &name, memory).await,
         Ok(forking) => forking.snapshot(&sandbox.id, &name, memory).await,
         Err(error) => Err(error),
     };
     match made {
+        Ok(made) if purpose == Purpose::Copies => {
+            // The copies need not wait until the row says so.
+            post.offers(&name);
+            let house = Arc::clone(house);
+            Ok(Kept::Telling(house.tasks().clone().spawn(async move {
+                if let Err(error) = become_ready(&house, template, made).await {
+                    tracing::warn!(error = &error as &dyn std::error::Error, "a snapshot for copies was not recorded");
+                }
+            })))
+        }
         Ok(made) => Ok(Kept::Now(Box::new(finish(house, post, template, made).await?))),
         Err(error) => {
             let why = format!("sandbox {} could not be copied: {error}", sandbox.id);
@@ -232,10 +261,20 @@ async fn keep(
 }
 
 /// The snapshot behind forks is nobody's template: it goes when each of them stands on its own layers.
-fn forget_when_used(house: &Arc<House>, post: Arc<Post>, name: TemplateName, forks: Vec<Arc<SandboxView>>) {
+fn forget_when_used(
+    house: &Arc<House>,
+    post: Arc<Post>,
+    name: TemplateName,
+    forks: Vec<Arc<SandboxView>>,
+    told: Option<JoinHandle<()>>,
+) {
     let tasks = house.tasks().clone();
     let (house, stop) = (Arc::clone(house), house.stop().clone());
     tasks.spawn(stop.run_until_cancelled_owned(async move {
+        // It is not forgotten before it is remembered.
+        if let Some(told) = told {
+            let _ = told.await;
+        }
         for fork in forks {
             if let Err(error) = house.until_ready(&fork.id).await {
                 tracing::warn!(error = &error as &dyn std::error::Error, "the snapshot behind a fork stays");

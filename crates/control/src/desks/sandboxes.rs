@@ -383,24 +383,42 @@ impl SandboxesDesk<'_> {
         action: Action,
         edit: impl FnOnce(&mut Sandbox, &Tx) + Send + 'static,
     ) -> Result<Arc<SandboxView>, Error> {
-        let (id, grant) = (id.clone(), grant.clone());
-        let change = self.house.store.change(move |tx| {
-            Box::pin(async move {
-                let (mut sandbox, lease) = tx.lock_sandbox(&id).await?.ok_or_else(|| Error::no_sandbox(&id))?;
-                let over = sandbox.want == Want::Gone || sandbox.phase.is_over();
-                if over || (sandbox.phase == Phase::Failed && action != Action::SandboxDestroy) {
-                    let state = if over { "ending or gone" } else { "failed" };
-                    return Err(Error::Conflict { why: format!("sandbox {id} is {state} and cannot change any more") });
-                }
-                edit(&mut sandbox, tx);
-                // What people want now should not wait for an old mishap.
-                sandbox.next_attempt_at = None;
-                tx.update_sandbox(&mut sandbox, lease.as_ref()).await?;
-                audit(tx, &grant, action, &sandbox.id).await?;
-                Ok(Arc::new(SandboxView::from(&sandbox)))
-            })
+        let (house, id, grant) = (Arc::clone(self.house), id.clone(), grant.clone());
+        // In a task of its own: a caller that goes away must not leave a row in hand that nobody tends.
+        let changed = tokio::spawn(async move {
+            // With a free slot the row comes into our keeper's hands with this very change; else any keeper claims it.
+            let slot = house.keeper.reserve_unheld(&id);
+            let hand = slot.is_some().then(|| (house.keeper.owner().to_owned(), house.settings.node.clone()));
+            let until = house.keeper.lease_end(house.store.now());
+            let change = house.store.change(move |tx| {
+                Box::pin(async move {
+                    let (mut sandbox, lease) = tx.lock_sandbox(&id).await?.ok_or_else(|| Error::no_sandbox(&id))?;
+                    let over = sandbox.want == Want::Gone || sandbox.phase.is_over();
+                    if over || (sandbox.phase == Phase::Failed && action != Action::SandboxDestroy) {
+                        let state = if over { "ending or gone" } else { "failed" };
+                        let why = format!("sandbox {id} is {state} and cannot change any more");
+                        return Err(Error::Conflict { why });
+                    }
+                    edit(&mut sandbox, tx);
+                    // What people want now should not wait for an old mishap.
+                    sandbox.next_attempt_at = None;
+                    tx.update_sandbox(&mut sandbox, lease.as_ref()).await?;
+                    audit(tx, &grant, action, &sandbox.id).await?;
+                    let lease = match hand.filter(|_| sandbox.step_at(tx.now()).is_some()) {
+                        Some((owner, node)) => tx.take_lease(&id, &owner, &node, until).await?,
+                        None => None,
+                    };
+                    Ok((sandbox, lease))
+                })
+            });
+            let (sandbox, lease) = change.await?;
+            let view = Arc::new(SandboxView::from(&sandbox));
+            if let (Some(slot), Some(lease)) = (slot, lease) {
+                slot.tend(&house, Leased { sandbox, lease });
+            }
+            Ok(view)
         });
-        change.await
+        changed.await.map_err(|ended| Error::Internal(Box::new(ended)))?
     }
 }
 

@@ -330,6 +330,11 @@ async fn build(house: &Arc<House>, post: &Post, template: Template, source: Sour
 pub(crate) async fn finish(house: &House, post: &Post, template: Template, made: Made) -> Result<Template, Error> {
     // The provider says anew what it offers: whoever hears that it is ready may start from it.
     post.probe().await;
+    become_ready(house, template, made).await
+}
+
+/// Remembers that a template is made.
+pub(crate) async fn become_ready(house: &House, template: Template, made: Made) -> Result<Template, Error> {
     settle(house, template, move |template, now| {
         template.phase = TemplatePhase::Ready;
         template.origin = Some(made.origin);

@@ -36,6 +36,32 @@ on_both_databases! {
         database.drop().await;
     }
 
+    async fn what_was_told_is_true_for_everybody_who_asks_next(database: TestDatabase) {
+        // Nobody comes by to find what was missed: what is not noticed at once never is.
+        let mut setup = Setup::default();
+        setup.patience.sweep = Duration::from_secs(3600);
+        let house = House::build(&database, setup).await;
+        let desk = house.control.sandboxes();
+        for _ in 0..10 {
+            let made = desk.create(&house.admin, NewSandbox::default(), None).await.unwrap().sandbox;
+            house.until(&made, Phase::Ready).await;
+            let listed = desk.list(&house.admin, Default::default()).await.unwrap();
+            let listed = listed.items.iter().find(|listed| listed.id == made.id).unwrap();
+            assert_eq!(listed.phase, Phase::Ready, "a list is never behind what was told");
+            for _ in 0..3 {
+                desk.pause(&house.admin, &made.id, Default::default()).await.unwrap();
+                house.until(&made, Phase::Paused).await;
+                desk.resume(&house.admin, &made.id).await.unwrap();
+                let ready = house.until(&made, Phase::Ready).await;
+                assert_eq!(desk.get(&house.admin, &made.id).await.unwrap().phase, ready.phase);
+            }
+            desk.destroy(&house.admin, &made.id).await.unwrap();
+            house.until(&made, Phase::Gone).await;
+        }
+        house.close().await;
+        database.drop().await;
+    }
+
     async fn a_lifetime_that_passed_ends_a_sandbox_and_says_so(database: TestDatabase) {
         let house = House::open(&database).await;
         let new = asking(json!({"timeout_s": 1}));

@@ -87,6 +87,12 @@ impl Shelves {
 
     /// Keeps a template, in place of the one of the same name. When this returns it survives a power cut.
     pub fn keep(&self, template: &Template) -> io::Result<()> {
+        self.keep_for_now(template)?;
+        sync_folder(&self.place("templates"))
+    }
+
+    /// The same for a template that need not survive a power cut: it is there whole or not at all.
+    pub fn keep_for_now(&self, template: &Template) -> io::Result<()> {
         for id in &template.layers {
             if !self.has(id) {
                 return Err(io::Error::new(io::ErrorKind::NotFound, format!("layer {id} is not on the shelf")));
@@ -100,8 +106,7 @@ impl Shelves {
         let mut spared = self.spared();
         fs::rename(&beside, self.template(&template.name))?;
         template.layers.iter().for_each(|id| release(&mut spared, id));
-        drop(spared);
-        sync_folder(&self.place("templates"))
+        Ok(())
     }
 
     /// Forgets a template, and is content to find nothing. Its layers stay until they are collected.
@@ -158,7 +163,7 @@ impl Shelves {
         let reading = digest::read(&folder)?;
         // Its files first: a name on the shelf promises content, even after a power cut.
         rustix::fs::syncfs(File::open(&folder)?)?;
-        self.shelve(&folder, &reading.id)?;
+        self.shelve(&folder, &reading.id, true)?;
         Ok((reading.id, reading.bytes))
     }
 
@@ -167,13 +172,20 @@ impl Shelves {
     ///
     /// Its files reach the disk when the system likes; [`Shelves::settle`] waits for that.
     pub fn adopt_unread(&self, folder: PathBuf, name: LayerId) -> io::Result<LayerId> {
+        let name = self.adopt_for_now(folder, name)?;
+        sync_folder(&self.place("layers"))?;
+        Ok(name)
+    }
+
+    /// The same for a layer that need not survive a power cut.
+    pub fn adopt_for_now(&self, folder: PathBuf, name: LayerId) -> io::Result<LayerId> {
         if name.is_digest() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "the name of an unread layer promises no digest"));
         }
         if self.has(&name) && folder.exists() {
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, format!("there is another layer {name}")));
         }
-        self.shelve(&folder, &name)?;
+        self.shelve(&folder, &name, false)?;
         Ok(name)
     }
 
@@ -304,7 +316,7 @@ impl Shelves {
         Ok(())
     }
 
-    fn shelve(&self, folder: &Path, id: &LayerId) -> io::Result<()> {
+    fn shelve(&self, folder: &Path, id: &LayerId, lasting: bool) -> io::Result<()> {
         let place = self.layer(id);
         let mut spared = self.spared();
         let known = place.is_dir();
@@ -313,7 +325,11 @@ impl Shelves {
         }
         *spared.entry(id.clone()).or_default() += 1;
         drop(spared);
-        if known { self.discard(folder) } else { sync_folder(&self.place("layers")) }
+        match () {
+            () if known => self.discard(folder),
+            () if lasting => sync_folder(&self.place("layers")),
+            () => Ok(()),
+        }
     }
 
     /// Lets a folder that nobody needs vanish, by way of a draft.

@@ -151,7 +151,7 @@ impl Yard {
         let restored = self.launcher.restore(&self.jail(record), &memory).map_err(io::Error::other)?;
         cgroup.bound(&limits)?;
         record.first = Some(restored.first);
-        Ok(Held { network: restored.network, gateway: restored.gateway })
+        Ok(Held::new(restored.network, restored.gateway))
     }
 
     /// Makes a slot from the memory of a snapshot: a copy of its processes, with users of its own.

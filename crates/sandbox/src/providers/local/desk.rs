@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, atomic::Ordering},
 };
 
-use carrel_envd::Init;
+use carrel_envd::{Envd, Init};
 use carrel_model::{
     SandboxId,
     sandbox::{Depth, Network, NetworkMode, Spec},
@@ -46,6 +46,10 @@ pub(crate) struct Desk {
     pub(crate) policy: Option<Arc<egress::Policy>>,
     /// Keeps callers waiting while its memory is written.
     pub(crate) gate: line::Gate,
+    /// Lines to its envd that nobody has used yet.
+    pub(crate) kept: line::Kept,
+    /// Its envd was told who it is.
+    pub(crate) greeted: bool,
 }
 
 impl Place {
@@ -71,6 +75,11 @@ impl Place {
 }
 
 impl Desk {
+    pub(crate) fn new(record: Record) -> Desk {
+        let (gate, kept) = (line::Gate::new(), line::Kept::default());
+        Desk { record, network: None, gateway: None, policy: None, gate, kept, greeted: false }
+    }
+
     /// What has files and no processes sleeps, whether it was put to sleep or its processes were lost.
     fn sighting(&self) -> Sighting {
         let alive = self.record.first.is_some_and(|first| first.is_alive());
@@ -87,6 +96,8 @@ impl Desk {
 
     pub(crate) fn let_go(&mut self) {
         self.network = None;
+        self.greeted = false;
+        self.kept.hang_up();
         if let Some(gateway) = self.gateway.take() {
             gateway.abort();
         }
@@ -130,7 +141,7 @@ impl Inner {
         for (record, network) in found.await? {
             let Some(id) = record.id.clone() else { continue };
             let place = Place::empty();
-            let mut desk = Desk { record, network, gateway: None, policy: None, gate: line::Gate::new() };
+            let mut desk = Desk { network, ..Desk::new(record) };
             self.reopen_gateway(&mut desk, &place).await;
             *place.desk().await = Some(desk);
             self.places().insert(id, place);
@@ -204,21 +215,19 @@ impl Inner {
                 (record, held)
             }
         };
-        record.id = Some(id.clone());
+        record.belong_to(id, spec);
         record.furnished = furniture.map(|_| false);
-        record.network = spec.network.clone();
         if !record.network.headers.is_empty() {
             let made =
                 egress::Authority::make(id.as_str()).map_err(|error| unavailable("make its authority", &error))?;
             record.authority = Some(made);
         }
-        record.env = spec.env.iter().map(|(name, value)| (name.as_str().into(), value.as_str().into())).collect();
         self.yard.keep(&record).map_err(|error| unavailable("remember it", &error))?;
         if let Some(furniture) = furniture {
             // The record has it from now on.
             self.yard.shelves.release(&furniture.layer);
         }
-        let made = desk.insert(Desk { record, network: None, gateway: None, policy: None, gate: line::Gate::new() });
+        let made = desk.insert(Desk::new(record));
         self.hold(made, place, held);
         if made.gateway.is_none() {
             self.reopen_gateway(made, place).await;
@@ -253,8 +262,9 @@ impl Inner {
 
     /// Takes hold of a running slot: its network and its gateway.
     pub(crate) fn hold(self: &Arc<Self>, desk: &mut Desk, place: &Arc<Place>, held: Held) {
-        desk.network = Some(Arc::new(held.network));
+        desk.network = Some(held.network);
         desk.gate = line::Gate::new();
+        (desk.kept, desk.greeted) = (held.kept, held.greeted);
         if let Some(listener) = held.gateway {
             let listener = std::net::TcpListener::from(listener);
             self.serve_gateway(desk, place, listener);
@@ -308,22 +318,24 @@ impl Inner {
         if desk.record.ready || desk.record.asleep.is_some() {
             return Ok(());
         }
-        let envd = desk.envd(self)?;
-        envd.init(&greeting(&desk.record)).await.map_err(silent)?;
+        if !desk.greeted {
+            greet(&desk.envd(self)?, &desk.record).await?;
+            desk.greeted = true;
+        }
         let record = &desk.record;
         if record.furnished == Some(false) {
             let why = || ProviderError::Unavailable { why: "its checkout is not finished".into() };
-            self.lay_down(&envd, record, furniture.ok_or_else(why)?).await?;
+            self.lay_down(&desk.envd(self)?, record, furniture.ok_or_else(why)?).await?;
             desk.record.furnished = Some(true);
             // Once: whoever works there changes these files.
             self.yard.keep(&desk.record).map_err(|error| unavailable("remember its checkout", &error))?;
         }
         if let Some(authority) = &desk.record.authority {
-            trust(&envd, authority).await?;
+            trust(&desk.envd(self)?, authority).await?;
         }
         let record = &desk.record;
         if let Some(command) = record.config.start_command.as_ref().filter(|_| !record.remembers) {
-            start(&envd, command, record.config.ready_command.as_deref()).await?;
+            start(&desk.envd(self)?, command, record.config.ready_command.as_deref()).await?;
         }
         desk.record.ready = true;
         if desk.record.config.start_command.is_some() {
@@ -402,6 +414,11 @@ impl Inner {
         tokio::task::spawn_blocking(move || inner.yard.empty_trash());
         Ok(())
     }
+}
+
+/// Tells the envd of a slot whose it is.
+pub(crate) async fn greet(envd: &Envd, record: &Record) -> Result<(), ProviderError> {
+    envd.init(&greeting(record)).await.map_err(silent)
 }
 
 /// What the envd of a sandbox is told.

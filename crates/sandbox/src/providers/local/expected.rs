@@ -1,4 +1,4 @@
-//! Slots that are begun while the row of their sandbox is still being written.
+//! Slots that are begun, and told whose they are, while the row of their sandbox is still being written.
 //!
 //! Nobody owns such a slot until its sandbox is created: should the server end before, it is swept like one of the pool.
 
@@ -11,7 +11,7 @@ use std::{
 use carrel_model::{SandboxId, sandbox::Spec};
 use tokio::task::JoinHandle;
 
-use super::{Inner, record::Record, slot::Held};
+use super::{Inner, desk::greet, record::Record, slot::Held};
 
 type Slot = (Record, Held);
 
@@ -41,14 +41,26 @@ impl Inner {
         }
         /// Whoever announced it and has not come after so long was ended in between.
         const PATIENCE: Duration = Duration::from_secs(60);
-        let (inner, wanted) = (Arc::clone(self), spec.clone());
+        let (inner, whose, wanted) = (Arc::clone(self), id.clone(), spec.clone());
         let coming = tokio::spawn(async move {
             let template = inner.find_template(&wanted).await.ok()?;
             // Its processes come back from memory, into a slot of their own kind.
             if template.memory {
                 return None;
             }
-            inner.slot(&template, &wanted).await.ok()
+            let (mut record, mut held) = inner.slot(&template, &wanted).await.ok()?;
+            // In memory alone: on disk the slot is nobody's until the row of its sandbox is written.
+            record.belong_to(&whose, &wanted);
+            // Whom it trusts is made with the sandbox itself.
+            if wanted.network.headers.is_empty() {
+                held.greeted = greet(&inner.envd_of(&record, &held), &record).await.is_ok();
+            }
+            if inner.yard.socket_path(&record).is_none() && held.kept.is_empty() {
+                // For its first command, while the row is still being written.
+                let caller = inner.caller(&held);
+                tokio::spawn(async move { caller.keep_one().await });
+            }
+            Some((record, held))
         });
         self.expected.coming().insert(id.clone(), coming);
         let (inner, id) = (Arc::downgrade(self), id.clone());

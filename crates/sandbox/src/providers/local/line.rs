@@ -1,6 +1,12 @@
 //! Lines into a sandbox: its envd listens on a socket that only its own network namespace knows, and a visitor calls it.
 
-use std::{io, net::Ipv4Addr, os::fd::OwnedFd, sync::Arc, time::Duration};
+use std::{
+    io,
+    net::Ipv4Addr,
+    os::fd::OwnedFd,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use carrel_envd::{Dial, Line};
@@ -56,6 +62,54 @@ pub(crate) struct Caller {
     pub(crate) network: Arc<OwnedFd>,
     /// Nobody calls while its memory is written: a line that leads outside cannot be.
     pub(crate) gate: Option<Gate>,
+    /// Lines that were opened before anybody needed them.
+    pub(crate) kept: Kept,
+}
+
+/// Lines into one sandbox on which nothing was said yet: its first callers find one open. Clones share them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Kept(Arc<Mutex<Vec<UnixStream>>>);
+
+impl Kept {
+    /// One that is still open at the other end.
+    fn take(&self) -> Option<UnixStream> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Some(line) = kept.pop() {
+            // Nothing was asked, so nothing is said; what can be read is the end.
+            let mut nothing = [0];
+            if line.try_read(&mut nothing).is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock) {
+                return Some(line);
+            }
+        }
+        None
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    /// Lets go of all of them.
+    pub(crate) fn hang_up(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+}
+
+impl Caller {
+    /// Opens a line and keeps it for whoever comes first.
+    pub(crate) async fn keep_one(&self) {
+        if let Ok(line) = self.call().await {
+            self.kept.0.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+        }
+    }
+
+    async fn call(&self) -> io::Result<UnixStream> {
+        let (done, called) = oneshot::channel();
+        self.visitor.call(Arc::clone(&self.network), SOCKET.into(), move |answer| {
+            let _ = done.send(answer);
+        });
+        let socket = called.await.map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))??;
+        UnixStream::from_std(socket)
+    }
 }
 
 /// Shut while a sandbox's memory is written. Whoever calls meanwhile waits.
@@ -96,11 +150,9 @@ impl Dial for Caller {
         if let Some(gate) = &self.gate {
             gate.pass().await?;
         }
-        let (done, called) = oneshot::channel();
-        self.visitor.call(Arc::clone(&self.network), SOCKET.into(), move |answer| {
-            let _ = done.send(answer);
-        });
-        let socket = called.await.map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))??;
-        Ok(Box::new(UnixStream::from_std(socket)?))
+        if let Some(line) = self.kept.take() {
+            return Ok(Box::new(line));
+        }
+        Ok(Box::new(self.call().await?))
     }
 }

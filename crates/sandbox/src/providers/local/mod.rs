@@ -303,8 +303,24 @@ impl Desk {
         let network = self.network.clone().ok_or(ProviderError::Lost)?;
         let dial: Arc<dyn carrel_envd::Dial> = match inner.yard.socket_path(&self.record) {
             Some(path) => Arc::new(line::Neighbour(path)),
-            None => Arc::new(line::Caller { visitor: inner.visitor.clone(), network, gate }),
+            None => Arc::new(line::Caller { visitor: inner.visitor.clone(), network, gate, kept: self.kept.clone() }),
         };
         Ok(Endpoint { dial, token: Some(SecretString::from(self.record.token.clone())) })
+    }
+}
+
+impl Inner {
+    /// Calls the envd of a slot that nobody lives in yet.
+    fn caller(&self, held: &slot::Held) -> line::Caller {
+        let (network, kept) = (Arc::clone(&held.network), held.kept.clone());
+        line::Caller { visitor: self.visitor.clone(), network, gate: None, kept }
+    }
+
+    fn envd_of(&self, record: &record::Record, held: &slot::Held) -> Envd {
+        let dial: Arc<dyn carrel_envd::Dial> = match self.yard.socket_path(record) {
+            Some(path) => Arc::new(line::Neighbour(path)),
+            None => Arc::new(self.caller(held)),
+        };
+        Envd::new(dial, Some(SecretString::from(record.token.clone())))
     }
 }

@@ -17,7 +17,7 @@ use carrel_model::{
 use tokio::sync::Notify;
 
 use super::{
-    Inner, PoolSize, aside, line,
+    Inner, PoolSize, aside,
     record::Record,
     slot::{Held, unavailable},
 };
@@ -227,16 +227,18 @@ impl Inner {
         self.make_slot(template, limits, Vec::new(), true).await
     }
 
-    /// Asks its envd something, so that it has come up before anybody needs it.
+    /// Asks its envd something, so that it has come up before anybody needs it, and opens lines for its first callers.
     async fn warm(&self, (record, held): &(Record, Held)) {
-        let Ok(network) = held.network.try_clone() else { return };
-        let dial: Arc<dyn carrel_envd::Dial> = match self.yard.socket_path(record) {
-            Some(path) => Arc::new(line::Neighbour(path)),
-            None => Arc::new(line::Caller { visitor: self.visitor.clone(), network: Arc::new(network), gate: None }),
-        };
-        let envd = carrel_envd::Envd::new(dial, None);
+        let envd = self.envd_of(record, held);
         let _ = envd.health().await;
         envd.hang_up();
+        if self.yard.socket_path(record).is_none() {
+            let caller = self.caller(held);
+            // One to be told who it is, one for its first command.
+            for _ in 0..2 {
+                caller.keep_one().await;
+            }
+        }
     }
 
     async fn make_slot(

@@ -17,7 +17,7 @@ use std::{
 use carrel_linux::Living;
 use carrel_model::{
     SandboxId, TemplateName,
-    sandbox::{Depth, Limits, Network, VolumeMount},
+    sandbox::{Depth, Limits, Network, Spec, VolumeMount},
 };
 use serde::{Deserialize, Serialize};
 
@@ -73,6 +73,13 @@ pub(crate) struct Record {
 }
 
 impl Record {
+    /// Gives it to a sandbox. It is remembered so when it is kept.
+    pub(crate) fn belong_to(&mut self, id: &SandboxId, spec: &Spec) {
+        self.id = Some(id.clone());
+        self.network = spec.network.clone();
+        self.env = spec.env.iter().map(|(name, value)| (name.as_str().into(), value.as_str().into())).collect();
+    }
+
     /// Keeps it. What sleeps on disk must survive the machine; what runs does not anyway.
     pub(crate) fn keep(&self, slots: &Path) -> io::Result<()> {
         let on_disk = matches!(self.asleep, Some(Depth::Stored | Depth::Files));

@@ -197,6 +197,7 @@ impl Inner {
         let envd = desk.envd(self).map_err(|error| error.to_string())?;
         // Callers wait until it is written.
         let _shut = desk.gate.shut();
+        desk.kept.hang_up();
         let mut refused = String::new();
         for _ in 0..TRIES {
             // Nothing inside may lead outside.

@@ -7,7 +7,7 @@ use std::{
     fs, io,
     os::{fd::OwnedFd, unix::fs::PermissionsExt},
     path::PathBuf,
-    sync::Mutex,
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -66,9 +66,19 @@ impl User {
 /// What a running slot is held by.
 pub(crate) struct Held {
     /// Its network namespace.
-    pub(crate) network: OwnedFd,
+    pub(crate) network: Arc<OwnedFd>,
     /// The host's listener inside.
     pub(crate) gateway: Option<OwnedFd>,
+    /// Lines to its envd that are open already.
+    pub(crate) kept: line::Kept,
+    /// Its envd was told who it is.
+    pub(crate) greeted: bool,
+}
+
+impl Held {
+    pub(crate) fn new(network: OwnedFd, gateway: Option<OwnedFd>) -> Held {
+        Held { network: Arc::new(network), gateway, kept: line::Kept::default(), greeted: false }
+    }
 }
 
 impl Yard {
@@ -204,7 +214,7 @@ impl Yard {
         record.unfit.extend(self.hierarchies.missing());
         record.unfit.extend(self.disk.unfit());
         self.keep(record).map_err(|error| unavailable("remember it", &error))?;
-        Ok(Held { network: launched.network, gateway: launched.gateway })
+        Ok(Held::new(launched.network, launched.gateway))
     }
 
     /// Makes the folder that a slot writes to, or finds it made.
@@ -314,10 +324,14 @@ impl Yard {
     }
 
     /// Makes a layer of what a sandbox wrote, and leaves the sandbox as it is. Nobody may write meanwhile.
-    pub(crate) fn copy_upper(&self, record: &Record, layer: &LayerId) -> io::Result<()> {
+    pub(crate) fn copy_upper(&self, record: &Record, layer: &LayerId, lasting: bool) -> io::Result<()> {
         let draft = self.drafts.join(layer.as_str());
         self.disk.copy(&self.folder(record), &draft)?;
-        self.shelves.adopt_unread(draft, layer.clone()).map(drop)
+        let adopted = match lasting {
+            true => self.shelves.adopt_unread(draft, layer.clone()),
+            false => self.shelves.adopt_for_now(draft, layer.clone()),
+        };
+        adopted.map(drop)
     }
 
     /// Makes one layer of many when they are too many: each costs a mount, and an overlay takes 500. A plain user has no

@@ -20,12 +20,28 @@ use crate::{
 #[async_trait]
 impl Forking for Local {
     async fn snapshot(&self, id: &SandboxId, name: &TemplateName, memory: bool) -> Result<Template, ProviderError> {
+        self.keep_copy(id, name, memory, true).await
+    }
+
+    async fn base(&self, id: &SandboxId, name: &TemplateName, memory: bool) -> Result<Template, ProviderError> {
+        self.keep_copy(id, name, memory, false).await
+    }
+}
+
+impl Local {
+    async fn keep_copy(
+        &self,
+        id: &SandboxId,
+        name: &TemplateName,
+        memory: bool,
+        lasting: bool,
+    ) -> Result<Template, ProviderError> {
         let (inner, id, name) = (Arc::clone(&self.inner), id.clone(), name.clone());
         finish(tokio::spawn(async move {
             let place = inner.place(&id).ok_or(ProviderError::Lost)?;
             let mut desk = place.desk().await;
             let desk = desk.as_mut().ok_or(ProviderError::Lost)?;
-            inner.snapshot(desk, &id, name, memory).await
+            inner.snapshot(desk, &id, name, memory, lasting).await
         }))
         .await
     }
@@ -38,6 +54,7 @@ impl Inner {
         id: &SandboxId,
         name: TemplateName,
         memory: bool,
+        lasting: bool,
     ) -> Result<Template, ProviderError> {
         let trouble = |error: std::io::Error| unavailable("take a snapshot", &error);
         if let Some(made) = self.yard.shelves.find(&name).map_err(trouble)? {
@@ -57,7 +74,7 @@ impl Inner {
                 if !cgroup.is_frozen() && inner.yard.hierarchies.can_freeze() {
                     cgroup.set_frozen(true, KERNEL_PATIENCE)?;
                 }
-                let copied = inner.yard.copy_upper(&record, &layer);
+                let copied = inner.yard.copy_upper(&record, &layer, lasting);
                 if record.asleep.is_none() && inner.yard.hierarchies.can_freeze() {
                     cgroup.set_frozen(false, KERNEL_PATIENCE)?;
                 }
@@ -94,7 +111,11 @@ impl Inner {
                 made_at: Timestamp::now(),
                 memory: kept,
             };
-            inner.yard.shelves.keep(&template)?;
+            if lasting {
+                inner.yard.shelves.keep(&template)?;
+            } else {
+                inner.yard.shelves.keep_for_now(&template)?;
+            }
             Ok((template, record))
         });
         let (template, record) = taken.await.map_err(trouble)?;

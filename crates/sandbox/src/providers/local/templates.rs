@@ -18,7 +18,7 @@ use secrecy::SecretString;
 use super::{
     Inner, Local, aside,
     desk::{Desk, Place},
-    finish, line,
+    finish,
     slot::unavailable,
 };
 use crate::{
@@ -165,7 +165,7 @@ impl Workbench for Benches {
         let (mut record, held) = inner.make_bench(template, bench_limits()).await.map_err(out_of_order)?;
         record.network = Network { mode: NetworkMode::Open, ..Network::default() };
         let place = Place::empty();
-        let mut desk = Desk { record, network: None, gateway: None, policy: None, gate: line::Gate::new() };
+        let mut desk = Desk::new(record);
         inner.hold(&mut desk, &place, held);
         let envd = desk.envd(&inner).map_err(out_of_order)?;
         let mut bench = LocalBench { inner, desk: Some(desk), envd, _place: place };

@@ -8007,8 +8007,8 @@ export interface components {
             /**
              * @description What is wanted of its pull requests.
              * @default {
-             *       "draft": false,
-             *       "auto_merge": false
+             *       "auto_merge": false,
+             *       "draft": false
              *     }
              */
             pulls?: components["schemas"]["PullRules"];

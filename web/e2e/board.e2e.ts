@@ -449,7 +449,8 @@ describe('a terminal', () => {
     }
     await type('echo he""llo')
     await screen.getByText('hello', { exact: true }).first().waitFor()
-    await type('sleep 1000')
+    await type('echo sl""eeps; sleep 1000')
+    await screen.getByText('sleeps', { exact: true }).first().waitFor()
     await visitor.page.keyboard.press('Control+c')
     await type('echo code $?')
     await screen.getByText('code 130').first().waitFor()

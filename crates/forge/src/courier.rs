@@ -66,6 +66,9 @@ pub struct Courier {
 impl Courier {
     /// A courier. With `private` it also goes to private networks and to this host.
     pub fn new(private: bool) -> Result<Courier, NotCarried> {
+        if rustls::crypto::CryptoProvider::get_default().is_none() {
+            let _ = rustls::crypto::ring::default_provider().install_default();
+        }
         let http = reqwest::Client::builder()
             .user_agent(concat!("carrel/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(Duration::from_secs(10))

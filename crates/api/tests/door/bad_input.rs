@@ -287,7 +287,7 @@ on_both_databases! {
             (Method::PUT, "/api/v1/sandboxes", ["GET", "POST"]),
             (Method::POST, "/api/v1/events", ["GET", "HEAD"]),
             (Method::DELETE, "/api/v1/audit", ["GET", "HEAD"]),
-            (Method::PATCH, "/api/v1/keys/key_0000000000000000", ["GET", "DELETE"]),
+            (Method::PUT, "/api/v1/keys/key_0000000000000000", ["GET", "DELETE"]),
             (Method::POST, "/healthz", ["GET", "HEAD"]),
         ] {
             let response = house.request(method.clone(), path).send().await.unwrap();

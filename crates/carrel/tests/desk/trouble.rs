@@ -161,7 +161,7 @@ async fn no_credential_of_a_repository_is_anywhere_in_a_desk_or_in_what_the_hous
     let desk = yard.sandbox(json!({"repo": "hello", "task_id": 7, "agent_id": "scout", "checkout": {}})).await;
     yard.sh(&desk, "echo x >x.txt; git add -A; git commit -qm 'feat: x'; git push -q origin HEAD:task-7").await;
     let inside = "cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n'; env; git config --list --show-origin
-        grep -rIl --exclude-dir=proc --exclude-dir=sys -F 47110815 /workspace /home /root /tmp /run /etc /var 2>/dev/null || true";
+        grep -rIl --exclude-dir=proc --exclude-dir=sys -F 4711''0815 /workspace /home /root /tmp /run /etc /var 2>/dev/null || true";
     let told = yard.sh(&desk, inside).await;
     assert!(told.contains("remote.origin.url"), "it did look: {told}");
     for (name, value) in &values {

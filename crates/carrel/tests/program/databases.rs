@@ -121,13 +121,14 @@ impl SmallDisk {
 
 impl Drop for SmallDisk {
     fn drop(&mut self) {
-        let _ = std::process::Command::new("umount").arg(self.0.path()).status();
+        let _ = std::process::Command::new("umount").arg("-l").arg(self.0.path()).status();
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_disk_is_told_as_one_and_room_on_it_is_enough_to_go_on() {
     assert!(rustix::process::geteuid().is_root(), "this test mounts a disk and needs root");
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let disk = SmallDisk::mount();
     let data = disk.0.path();
     let server = Server::with(binary(), data).env("CARREL_SANDBOXES_PROVIDER", "fake").env("CARREL_LOG_LEVEL", "error");

@@ -59,7 +59,7 @@ async fn what_one_task_has_claimed_another_is_refused_until_it_is_given_up_or_ov
     assert_eq!(status, StatusCode::CREATED, "{held}");
     let (status, problem) = claim(2, json!({"paths": ["docs", "src/lib.rs"]})).await;
     assert_eq!(status, StatusCode::CONFLICT);
-    assert!(problem["detail"].as_str().unwrap().contains("task 1 (One) has claimed `src`"), "{problem}");
+    assert!(problem["detail"].as_str().unwrap().contains("Task 1 (One) has claimed `src`"), "{problem}");
     assert_eq!(claim(2, json!({"paths": ["docs"]})).await.0, StatusCode::CREATED);
     assert_eq!(yard.look("/api/v1/tasks/1").await["claims"][0]["paths"], json!(["src"]), "it stands on the card");
     let areas = yard.look("/api/v1/areas?repo=hello").await;

@@ -24,8 +24,6 @@ use crate::{ProviderError, Sighting};
 /// Under these names the metadata says whose a sandbox is.
 pub(super) const ID: &str = "carrel_id";
 pub(super) const HOUSE: &str = "carrel_house";
-/// Nobody at all.
-
 /// What is known here of a sandbox. It spares questions and decides nothing.
 #[derive(Default)]
 pub(super) struct Place {

@@ -327,7 +327,7 @@ async fn tend(house: &Arc<House>, mut leased: Leased, slot: &Slot) -> Result<(),
             return postpone(house, &leased, until, why).await;
         }
         let began = Instant::now();
-        let outcome = take_step(house, post, step, &leased, &slot.unwanted).await?;
+        let outcome = Box::pin(take_step(house, post, step, &leased, &slot.unwanted)).await?;
         note_step(step, &outcome, began.elapsed());
         let going_on = match outcome {
             Outcome::Done(depth) => {

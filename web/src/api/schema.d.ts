@@ -155,6 +155,54 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/areas": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists who has claimed what in a repository. */
+        get: {
+            parameters: {
+                query: {
+                    /** @description The repository. */
+                    repo: components["schemas"]["RepoName"];
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The claims. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Page_AreaView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/audit": {
         parameters: {
             query?: never;
@@ -264,6 +312,258 @@ export interface paths {
         };
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/hooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the hooks, and how each stands. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description All hooks. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Page_HookView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /** Adds a hook. The answer shows its secret, this once. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["NewHook"];
+                };
+            };
+            responses: {
+                /** @description The hook and its secret. */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["HookAdded"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/hooks/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows a hook. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: components["schemas"]["HookId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The hook. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["HookView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        /** Removes a hook and its secret. */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: components["schemas"]["HookId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description It is gone. */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/hooks/{id}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Delivers everything after a place of the journal once more; without a place, what is stuck is tried now. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: components["schemas"]["HookId"];
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["NewReplay"];
+                };
+            };
+            responses: {
+                /** @description The hook, as it goes on. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["HookView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/hooks/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Delivers a letter of the type `test`, once and now. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: components["schemas"]["HookId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description How that went. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Delivery"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
         delete?: never;
         options?: never;
         head?: never;
@@ -3872,6 +4172,154 @@ export interface paths {
         };
         trace?: never;
     };
+    "/api/v1/tasks/{id}/ask": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Asks a person something on behalf of a task that is worked on. The card needs somebody when the turn ends. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: components["schemas"]["TaskId"];
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["NewQuestion"];
+                };
+            };
+            responses: {
+                /** @description The task. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TaskView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/claims": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Claims files or directories of a repository for a task, for a time. What another task has claimed is refused. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: components["schemas"]["TaskId"];
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["NewClaim"];
+                };
+            };
+            responses: {
+                /** @description The claim. */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Claim"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/claims/{token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Gives up a claim. */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: components["schemas"]["TaskId"];
+                    token: number;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description It is given up. */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tasks/{id}/close": {
         parameters: {
             query?: never;
@@ -3976,6 +4424,53 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tasks/{id}/done": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Looks whether anything is missing before a task can become a pull request. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: components["schemas"]["TaskId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description What is missing. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["DoneView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tasks/{id}/fork": {
         parameters: {
             query?: never;
@@ -4008,6 +4503,57 @@ export interface paths {
                     };
                     content: {
                         "application/json": components["schemas"]["Page_TaskView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/judge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Lets a command score the attempts at a task: the task and its forks. It answers when all are judged. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: components["schemas"]["TaskId"];
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["NewJudgement"];
+                };
+            };
+            responses: {
+                /** @description The scores, the first attempt first. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Page_ScoreView"];
                     };
                 };
                 /** @description A problem. */
@@ -4116,6 +4662,103 @@ export interface paths {
                     };
                     content: {
                         "application/json": components["schemas"]["TaskView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/open": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Opens a sandbox with the files of a checkpoint, to look around in. */
+        post: {
+            parameters: {
+                query?: {
+                    /** @description The place of a checkpoint on the timeline. */
+                    from?: number;
+                };
+                header?: never;
+                path: {
+                    id: components["schemas"]["TaskId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The sandbox. */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["SandboxView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/promote": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Chooses one of several attempts: the others are closed, and what they did is kept. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: components["schemas"]["TaskId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The attempts that are archived. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Page_TaskId"];
                     };
                 };
                 /** @description A problem. */
@@ -4907,6 +5550,17 @@ export interface components {
             /** @description It was removed: this entry is the last of it. */
             removed?: boolean;
         };
+        /** @description A file or a directory of a repository, from its root: `src/lib.rs`, `docs/`, or `.` for all of it. */
+        AreaPath: string;
+        /** @description A claim, with whose it is. */
+        AreaView: components["schemas"]["Claim"] & {
+            /** @description The task. */
+            task_id: components["schemas"]["TaskId"];
+            /** @description What it is called. */
+            title: string;
+            /** @description Who works on it. */
+            agent: components["schemas"]["AgentId"];
+        };
         /** @description One line of the audit. */
         AuditView: {
             /**
@@ -5023,6 +5677,21 @@ export interface components {
              */
             at?: string | null;
         };
+        /** @description A claim of a task. */
+        Claim: {
+            /**
+             * Format: int64
+             * @description Tells it apart from every other; larger than that of every earlier claim.
+             */
+            token: number;
+            /** @description What is claimed. */
+            paths: components["schemas"]["AreaPath"][];
+            /**
+             * Format: date-time
+             * @description When it ends by itself.
+             */
+            until: string;
+        };
         /** @description Something that was said at a pull request. */
         CommentView: {
             /** @description Its name at the forge. */
@@ -5067,6 +5736,31 @@ export interface components {
          * @description A place in the journal. Entries have the cursors 1, 2, 3, … without a gap, in the order of their commits.
          */
         Cursor: number;
+        /** @description How a try to deliver went. */
+        Delivery: {
+            /**
+             * Format: date-time
+             * @description When.
+             */
+            at: string;
+            /**
+             * Format: int64
+             * @description The entry; nothing for a test.
+             */
+            cursor?: number | null;
+            /**
+             * Format: int32
+             * @description The status of the answer, if there was one.
+             */
+            status?: number | null;
+            /** @description What was wrong. */
+            error?: string | null;
+            /**
+             * Format: int64
+             * @description How long it took.
+             */
+            took_ms: number;
+        };
         /** @description Something that must happen before a task starts. */
         Dependency: {
             /** @description The other task. */
@@ -5086,6 +5780,24 @@ export interface components {
          * @description Money, in millionths of a dollar. Outside it is written in dollars.
          */
         Dollars: number;
+        /** @description Whether a task is done, as the house sees it: computed, not claimed. */
+        DoneView: {
+            /** @description Nothing is missing on the agent's side: it may end its turn. */
+            done: boolean;
+            /** @description What is missing, a sentence each. */
+            missing: string[];
+            head?: components["schemas"]["CommitId"] | null;
+            /**
+             * Format: int32
+             * @description How many commits the base has not.
+             */
+            ahead: number;
+            /**
+             * Format: date-time
+             * @description When this was looked at.
+             */
+            at: string;
+        };
         /** @description Who ended a sandbox, why and when. */
         EndedView: {
             /** @description A key id, or `lifetime`. */
@@ -5326,6 +6038,63 @@ export interface components {
             /** @enum {string} */
             kind: "budget";
         };
+        /** @description A hook that was added, with the secret that its deliveries are signed with. It is shown this once. */
+        HookAdded: {
+            /** @description The hook. */
+            hook: components["schemas"]["HookView"];
+            /** @description `whsec_` and the key, in base64. */
+            secret: string;
+        };
+        /** @description Names a hook: an address that hears what happens. */
+        HookId: string;
+        /**
+         * @description How a hook stands.
+         * @enum {string}
+         */
+        HookStatus: "active" | "failing" | "stopped";
+        /** @description Where a hook is called: an address of the web without a name or password in it. */
+        HookUrl: string;
+        /** @description A hook. */
+        HookView: {
+            /** @description Its name. */
+            id: components["schemas"]["HookId"];
+            /** @description Where it is called. */
+            url: components["schemas"]["HookUrl"];
+            /** @description What it wants to hear. */
+            events: components["schemas"]["Topic"][];
+            /** @description How it stands: `active`, `failing` or `stopped`. */
+            status: components["schemas"]["HookStatus"];
+            /**
+             * Format: int64
+             * @description The last entry of the journal that it needs no more.
+             */
+            cursor: number;
+            /**
+             * Format: int64
+             * @description How many entries were delivered.
+             */
+            delivered: number;
+            /**
+             * Format: int32
+             * @description How often the present entry could not be delivered.
+             */
+            failures: number;
+            /**
+             * Format: date-time
+             * @description When it is tried again.
+             */
+            next_attempt_at?: string | null;
+            /** @description Why nothing is delivered any more. */
+            note?: string | null;
+            last?: components["schemas"]["Delivery"] | null;
+            /** @description Who added it. */
+            created_by: components["schemas"]["KeyId"];
+            /**
+             * Format: date-time
+             * @description When.
+             */
+            created_at: string;
+        };
         /** @description A host that may be reached: a name, `*.name`, or either with a port; or a range of addresses. */
         HostRule: string;
         /**
@@ -5549,6 +6318,21 @@ export interface components {
             base?: components["schemas"]["Branch"] | null;
             branch?: components["schemas"]["Branch"] | null;
         };
+        /** @description Claims files or directories for a task. */
+        NewClaim: {
+            /** @description What is claimed: 1 to 64 paths. */
+            paths: components["schemas"]["AreaPath"][];
+            /**
+             * Format: int64
+             * @description For how many seconds: 3600 when left out.
+             */
+            for_s?: number | null;
+            /**
+             * Format: int64
+             * @description The token of an earlier claim that this one takes the place of.
+             */
+            renews?: number | null;
+        };
         /** @description Asks for a command to be run. */
         NewExec: {
             /** @description A line for the shell. Either this or `argv`. */
@@ -5585,6 +6369,28 @@ export interface components {
             count?: number | null;
             /** @description Copy the memory of its processes too, where that can be. */
             memory?: boolean | null;
+        };
+        /** @description Adds a hook. */
+        NewHook: {
+            /** @description Where it is called. */
+            url: components["schemas"]["HookUrl"];
+            /** @description What it wants to hear, such as `task`, `task.needs_you`, `pull`; `task` and `pull` when left out. */
+            events?: components["schemas"]["Topic"][];
+            /**
+             * Format: int64
+             * @description The place in the journal after which it begins; where the journal is now when left out.
+             */
+            after?: number | null;
+        };
+        /** @description Lets a command judge between the attempts at a task. */
+        NewJudgement: {
+            /**
+             * @description A line for `sh -c` in a sandbox with the attempt's head checked out. The last number that it prints is the score;
+             *     without one, an exit code of 0 counts 1 and any other 0.
+             */
+            command: string;
+            /** @description Promote the best one at once: the others are closed. */
+            promote?: boolean;
         };
         /** @description Asks for a key. */
         NewKey: {
@@ -5703,6 +6509,21 @@ export interface components {
             verdict: components["schemas"]["Verdict"];
             /** @description What it says. Only an approval may say nothing. */
             body?: string;
+        };
+        /** @description Asks a person something on behalf of a task. */
+        NewQuestion: {
+            /** @description In one to a few sentences. */
+            question: string;
+        };
+        /** @description Asks for entries once more. */
+        NewReplay: {
+            /**
+             * Format: int64
+             * @description The place in the journal after which everything is delivered again; the entry that is stuck is tried at once when
+             *     left out.
+             * @default null
+             */
+            after?: number | null;
         };
         /** @description Asks for a repository: one that comes from somewhere, or with `new` one that lives here. */
         NewRepo: {
@@ -5950,6 +6771,20 @@ export interface components {
             next?: string | null;
         };
         /** @description A page of a list. */
+        Page_AreaView: {
+            /** @description What is on it. */
+            items: (components["schemas"]["Claim"] & {
+                /** @description The task. */
+                task_id: components["schemas"]["TaskId"];
+                /** @description What it is called. */
+                title: string;
+                /** @description Who works on it. */
+                agent: components["schemas"]["AgentId"];
+            })[];
+            /** @description Asks for the next page, when there is one. */
+            next?: string | null;
+        };
+        /** @description A page of a list. */
         Page_AuditView: {
             /** @description What is on it. */
             items: {
@@ -6114,6 +6949,52 @@ export interface components {
                 modified_at?: string | null;
                 /** @description Where it leads, when it is a link. */
                 symlink_target?: string | null;
+            }[];
+            /** @description Asks for the next page, when there is one. */
+            next?: string | null;
+        };
+        /** @description A page of a list. */
+        Page_HookView: {
+            /** @description What is on it. */
+            items: {
+                /** @description Its name. */
+                id: components["schemas"]["HookId"];
+                /** @description Where it is called. */
+                url: components["schemas"]["HookUrl"];
+                /** @description What it wants to hear. */
+                events: components["schemas"]["Topic"][];
+                /** @description How it stands: `active`, `failing` or `stopped`. */
+                status: components["schemas"]["HookStatus"];
+                /**
+                 * Format: int64
+                 * @description The last entry of the journal that it needs no more.
+                 */
+                cursor: number;
+                /**
+                 * Format: int64
+                 * @description How many entries were delivered.
+                 */
+                delivered: number;
+                /**
+                 * Format: int32
+                 * @description How often the present entry could not be delivered.
+                 */
+                failures: number;
+                /**
+                 * Format: date-time
+                 * @description When it is tried again.
+                 */
+                next_attempt_at?: string | null;
+                /** @description Why nothing is delivered any more. */
+                note?: string | null;
+                last?: components["schemas"]["Delivery"] | null;
+                /** @description Who added it. */
+                created_by: components["schemas"]["KeyId"];
+                /**
+                 * Format: date-time
+                 * @description When.
+                 */
+                created_at: string;
             }[];
             /** @description Asks for the next page, when there is one. */
             next?: string | null;
@@ -6455,6 +7336,26 @@ export interface components {
             next?: string | null;
         };
         /** @description A page of a list. */
+        Page_ScoreView: {
+            /** @description What is on it. */
+            items: {
+                /** @description The attempt. */
+                task_id: components["schemas"]["TaskId"];
+                /**
+                 * Format: double
+                 * @description Its score; nothing when it could not be judged.
+                 */
+                score?: number | null;
+                head?: components["schemas"]["CommitId"] | null;
+                /** @description The end of what the judge printed, or why there is no score. */
+                log: string;
+                /** @description Whether it was promoted. */
+                promoted: boolean;
+            }[];
+            /** @description Asks for the next page, when there is one. */
+            next?: string | null;
+        };
+        /** @description A page of a list. */
         Page_SecretView: {
             /** @description What is on it. */
             items: {
@@ -6504,7 +7405,7 @@ export interface components {
                 idle_s?: number | null;
                 /** @description Whatever else belongs to it. */
                 meta: Record<string, never>;
-                /** @description The agent works on an answer. */
+                /** @description The agent works on an answer, or the session is being closed. */
                 busy: boolean;
                 /**
                  * Format: int32
@@ -6541,6 +7442,13 @@ export interface components {
                  */
                 revision: number;
             }[];
+            /** @description Asks for the next page, when there is one. */
+            next?: string | null;
+        };
+        /** @description A page of a list. */
+        Page_TaskId: {
+            /** @description What is on it. */
+            items: number[];
             /** @description Asks for the next page, when there is one. */
             next?: string | null;
         };
@@ -6601,6 +7509,8 @@ export interface components {
                 pull?: components["schemas"]["TaskPull"] | null;
                 /** @description With whom it will conflict. */
                 conflicts: components["schemas"]["Conflict"][];
+                /** @description Files and directories that it has claimed, each until a moment. */
+                claims?: components["schemas"]["Claim"][];
                 needs?: components["schemas"]["Needs"] | null;
                 /**
                  * Format: double
@@ -7274,6 +8184,21 @@ export interface components {
              */
             revision: number;
         };
+        /** @description What the judge gave an attempt. */
+        ScoreView: {
+            /** @description The attempt. */
+            task_id: components["schemas"]["TaskId"];
+            /**
+             * Format: double
+             * @description Its score; nothing when it could not be judged.
+             */
+            score?: number | null;
+            head?: components["schemas"]["CommitId"] | null;
+            /** @description The end of what the judge printed, or why there is no score. */
+            log: string;
+            /** @description Whether it was promoted. */
+            promoted: boolean;
+        };
         /** @description Names a secret, such as `github-token`. */
         SecretName: string;
         /** @description A secret. Its value is never shown. */
@@ -7326,7 +8251,7 @@ export interface components {
             idle_s?: number | null;
             /** @description Whatever else belongs to it. */
             meta: Record<string, never>;
-            /** @description The agent works on an answer. */
+            /** @description The agent works on an answer, or the session is being closed. */
             busy: boolean;
             /**
              * Format: int32
@@ -7554,6 +8479,8 @@ export interface components {
             pull?: components["schemas"]["TaskPull"] | null;
             /** @description With whom it will conflict. */
             conflicts: components["schemas"]["Conflict"][];
+            /** @description Files and directories that it has claimed, each until a moment. */
+            claims?: components["schemas"]["Claim"][];
             needs?: components["schemas"]["Needs"] | null;
             /**
              * Format: double
@@ -7713,6 +8640,8 @@ export interface components {
             /** @description Whether it worked; nothing while it runs. */
             ok?: boolean | null;
         };
+        /** @description What a hook wants to hear: a kind of entry such as `task`, or one word of it such as `task.needs_you`. */
+        Topic: string;
         /**
          * @description How far another task must be.
          * @enum {string}

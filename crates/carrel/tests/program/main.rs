@@ -10,7 +10,6 @@ mod e2b;
 mod engine;
 mod pulls;
 mod secrets;
-mod shell;
 mod work;
 
 use std::path::Path;

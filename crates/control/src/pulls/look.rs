@@ -54,7 +54,7 @@ pub(crate) fn look_at_pulls_soon(house: &Arc<House>, repo: &RepoName, branch: &B
             look_at_pulls_of(&house, &repo, &branch).await
         };
         // What is missed here is seen by the next walk.
-        if let Some(Err(error)) = stop.run_until_cancelled(round).await {
+        if let Some(Err(error)) = Box::pin(stop.run_until_cancelled(round)).await {
             tracing::debug!(error = &error as &dyn std::error::Error, "pulls were not looked at after a merge");
         }
     });

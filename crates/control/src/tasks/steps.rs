@@ -278,7 +278,7 @@ impl Hand<'_> {
             reachable: reachable(task),
         };
         let at = At { session: &task.session_id, sandbox, rules, saves: true, asks_again: true };
-        let ending = match turn::take(house, &at, self.unwanted()).await? {
+        let ending = match Box::pin(turn::take(house, &at, self.unwanted())).await? {
             Went::Stopped => return Ok(()),
             Went::Nothing => Ending::Finished,
             Went::Ended(ending) => ending,

@@ -108,7 +108,7 @@ async fn converse(house: &Arc<House>, id: &SessionId) -> Result<(), Error> {
         let saves = session.repo.is_some();
         let rules = DeskRules { repo: session.repo.clone(), ..DeskRules::default() };
         let at = At { session: id, sandbox: &sandbox, rules, saves, asks_again: false };
-        match turn::take(house, &at, closed(house, id)).await? {
+        match Box::pin(turn::take(house, &at, closed(house, id))).await? {
             Went::Nothing => return Ok(()),
             // Somebody closes it.
             Went::Stopped => {}

@@ -26,7 +26,7 @@ async fn half_a_million_files_are_mirrored_looked_at_and_foretold() {
     let before = work.head();
     import(&work, |out| {
         writeln!(out, "blob\nmark :1\ndata 2\nx\n").unwrap();
-        write!(out, "{COMMIT}from {before}\n").unwrap();
+        writeln!(out, "{COMMIT}from {before}").unwrap();
         for number in 0..500_000 {
             writeln!(out, "M 100644 :1 d{}/e{}/f{number}", number / 5000, number / 100).unwrap();
         }

@@ -1,10 +1,9 @@
-//! The intruder behind a second kernel, and in a container: the same attempts as in a jail.
+//! The intruder in a container: the same attempts as in a jail.
 
 #[path = "../local/intruder/attempts.rs"]
 mod attempts;
 
 use attempts::attempts;
-use carrel_sandbox::Pausing;
 
 use crate::yard::Yard;
 
@@ -30,8 +29,6 @@ const ANYTHING: &[&str] = &["*"];
 
 type Otherwise = &'static [(&'static str, &'static [&'static str])];
 
-/// What gVisor's own kernel answers with another word, or grants within itself: none of it reaches the host's.
-const GVISOR: Otherwise = &[];
 /// What `runc` does otherwise.
 const RUNC: Otherwise = &[
     ("call the first process as if from the host", &["ECONNREFUSED"]),
@@ -55,11 +52,6 @@ const RUNC: Otherwise = &[
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_way_out_of_gvisor_is_known() {
-    expect_no_way_out("runsc", GVISOR).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn no_way_out_of_runc_is_known() {
     expect_no_way_out("runc", RUNC).await;
 }
@@ -75,11 +67,7 @@ async fn expect_no_way_out(runtime: &str, otherwise: Otherwise) {
     assert_eq!((prepared.code, prepared.out.as_str()), (0, "ready\n"), "{prepared:?}");
     let mut holes = Vec::new();
     for who in ["root", "user"] {
-        let attempts: Vec<_> = attempts()
-            .into_iter()
-            .filter(|attempt| attempt.who.names().contains(&who))
-            .filter(|attempt| runtime != "runsc" || !ENDS_GVISOR.contains(&attempt.name))
-            .collect();
+        let attempts: Vec<_> = attempts().into_iter().filter(|attempt| attempt.who.names().contains(&who)).collect();
         assert!(attempts.len() > 80, "{} attempts", attempts.len());
         let scripts: Vec<_> = attempts.iter().map(|attempt| attempt.script).collect();
         let ran = yard.run_as(&id, who, &all(&scripts)).await;
@@ -93,31 +81,6 @@ async fn expect_no_way_out(runtime: &str, otherwise: Otherwise) {
         }
     }
     assert!(holes.is_empty(), "{} holes:\n{}", holes.len(), holes.join("\n"));
-    yard.close().await;
-}
-
-/// The first process behind gVisor is not safe from root inside, who thereby ends its own sandbox: nobody else's.
-const ENDS_GVISOR: [&str; 2] = ["kill the first process", "choose the limits of the first process"];
-
-#[tokio::test(flavor = "multi_thread")]
-async fn root_behind_gvisor_ends_its_own_sandbox_and_nothing_else() {
-    let yard = Yard::open().await;
-    let spec = yard.spec().await;
-    let (id, neighbour) = (yard.create(&spec).await, yard.create(&spec).await);
-    yard.run(&id, "echo kept > /kept").await;
-    let start = carrel_envd::Start {
-        program: "/bin/sh".into(),
-        args: vec!["-c".into(), "kill -9 1; kill -9 -1".into()],
-        user: Some("root".into()),
-        ..carrel_envd::Start::default()
-    };
-    // The line may break before anything is said.
-    if let Ok(events) = yard.envd(&id).await.start(&start).await {
-        futures::StreamExt::collect::<Vec<_>>(events).await;
-    }
-    assert_eq!(yard.run(&neighbour, "echo fine").await.out, "fine\n");
-    yard.oci.resume(&id).await.unwrap();
-    assert_eq!(yard.run(&id, "cat /kept").await.out, "kept\n");
     yard.close().await;
 }
 

@@ -5,6 +5,5 @@ mod bench;
 mod contract;
 mod desk;
 mod intruder;
-mod kills;
 mod lives;
 mod yard;

@@ -279,7 +279,8 @@ mod tests {
             let _ = part(&text);
             let head = format!("\r\nContent-Disposition: {text}\r\n\r\n");
             let found = part(&head);
-            prop_assert!(matches!(found, Piece::Part { .. }));
+            let is_part = matches!(found, Piece::Part { .. });
+            prop_assert!(is_part);
         }
     }
 }

@@ -146,7 +146,9 @@ impl Store {
             work.execute("UPDATE ledger SET head = head WHERE only_row = 0", vec![]).await?;
             return work.rollback().await;
         }
-        work.execute("UPDATE ledger SET head = head WHERE only_row = 1", vec![]).await?;
+        // Two steps, because SQLite writes no page whose content stays as it is.
+        work.execute("UPDATE ledger SET oldest = oldest + 1 WHERE only_row = 1", vec![]).await?;
+        work.execute("UPDATE ledger SET oldest = oldest - 1 WHERE only_row = 1", vec![]).await?;
         work.commit().await
     }
 

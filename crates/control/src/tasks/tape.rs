@@ -14,10 +14,12 @@ use carrel_model::{ExecId, Grant, SandboxId};
 use carrel_store::Stream;
 use futures::StreamExt;
 
-use crate::{FilesDesk, house::House};
+use crate::{Error, FilesDesk, Found, house::House};
 
 /// How often a tape is looked at that is still being written.
 const PACE: Duration = Duration::from_secs(1);
+/// How often a desk is asked that does not answer.
+const TRIES: u32 = 8;
 /// What an agent prints beyond this in one turn is not read from the tape.
 const LONGEST: u64 = 256 << 20;
 
@@ -93,10 +95,25 @@ impl<'a> Tape<'a> {
         String::from_utf8(text).ok()?.trim().parse().ok()
     }
 
+    /// Opens a file at the desk. A desk that does not answer in the first moments of a server is asked again.
+    async fn find(&self, path: &str) -> Option<Found> {
+        let files = FilesDesk { house: self.house };
+        for attempt in 0..TRIES {
+            if attempt > 0 {
+                tokio::time::sleep(PACE / 4).await;
+            }
+            match files.download(self.grant, self.sandbox, path, None).await {
+                Ok(found) => return Some(found),
+                Err(Error::Unavailable { .. } | Error::Inside { .. }) => {}
+                Err(_) => return None,
+            }
+        }
+        None
+    }
+
     async fn read(&self, name: &str, from: u64) -> Option<Vec<u8>> {
         let path = format!("{}/{name}", self.folder);
-        let files = FilesDesk { house: self.house };
-        let found = files.download(self.grant, self.sandbox, &path, None).await.ok()?;
+        let found = self.find(&path).await?;
         let (mut skip, mut bytes, mut content) = (from, Vec::new(), found.content);
         while let Some(piece) = content.next().await {
             let piece = piece.ok()?;

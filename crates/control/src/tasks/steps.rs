@@ -387,7 +387,12 @@ impl Hand<'_> {
             let missing = format!("there is no commit on `{}` that `{}` does not have.", task.branch, task.base);
             return self.nudge(missing, NeedsReason::NothingChanged).await;
         }
-        let head = match work::push_work(house, sandbox).await {
+        // A push of the agent's own may have come in between: it is tried once more before anybody is told.
+        let pushed = match work::push_work(house, sandbox).await {
+            Err(Error::Conflict { .. }) => work::push_work(house, sandbox).await,
+            pushed => pushed,
+        };
+        let head = match pushed {
             Ok(head) => head,
             Err(Error::Conflict { why }) => return self.nudge(why, NeedsReason::PushRefused).await,
             Err(error) => return Err(error),

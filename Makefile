@@ -43,6 +43,15 @@ test: setup-test web ## runs every test: Rust on SQLite and PostgreSQL, the page
 agents: ## runs real agent programs (1 GB from npm) against a scripted model
 	CARREL_CACHE="$(CACHE)" tests/agents/run
 
+# For `make kills`: how many runs, and the seed of a story that is to be told again.
+RUNS ?= 200
+SEED ?= $(shell date +%s)
+
+.PHONY: kills
+kills: ## kills server, agent, sandbox, database and upstream at every step of a task; RUNS=200 SEED=…
+	CARREL_KILL_RUNS=$$(($(RUNS) / 2)) CARREL_KILL_SEED=$(SEED) scripts/with-postgres \
+		cargo test --workspace --test program -- --nocapture kills::
+
 .PHONY: check
 check: setup-check web ## looks at format, lints, licences, dependencies, the page and the API's description
 	cargo fmt --all --check

@@ -56,6 +56,7 @@ fn settings(folder: &Path) -> Outcome<Settings> {
         transcript_cap: Settings::TRANSCRIPT_CAP,
         library: folder.join("library"),
         scratch: folder.join("scratch"),
+        tools: folder.join("tools.yaml"),
         keychain: carrel_vault::Keychain::new(vec![carrel_vault::MasterKey::draw()]).expect("there is a key"),
         models: carrel_control::Models::default(),
         notices: carrel_control::Notices::default(),

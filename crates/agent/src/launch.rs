@@ -77,8 +77,8 @@ impl Signal {
     }
 }
 
-/// The longest text that goes into a variable or an argument: the kernel takes 128 KiB with its name.
-const LONGEST_ARGUMENT: usize = 96 * 1024;
+/// The longest text that goes into a variable or an argument. The kernel takes 128 KiB with its name, a sandbox 32 KiB.
+const LONGEST_ARGUMENT: usize = 32_000;
 
 /// A text that fits into a variable or an argument. What is cut is said, with where the whole stands.
 pub(crate) fn fit(text: &str, whole: &str) -> String {

@@ -36,7 +36,7 @@ pub fn hatch(control: Control, options: Options) -> Arc<dyn Behind> {
 
 /// Every door that is open to a sandbox.
 fn routes(doors: &Doors) -> Router<Doors> {
-    Router::new().merge(git::routes()).merge(llm::routes()).merge(mcp::routes(desks(doors)))
+    Router::new().merge(git::routes()).merge(llm::routes()).merge(mcp::routes(desks(doors), doors.control.clone()))
 }
 
 struct BackDoors {
@@ -53,6 +53,12 @@ impl Behind for BackDoors {
                 tracing::warn!("a secret for a request on its way out cannot be had: {error}");
                 None
             }
+        }
+    }
+
+    async fn turned_back(&self, sandbox: &SandboxId, host: &str, why: &str) {
+        if let Err(error) = self.control.outbound().turned_back(sandbox, host, why).await {
+            tracing::debug!(error = &error as &dyn std::error::Error, "a refusal was not told");
         }
     }
 

@@ -126,7 +126,7 @@ pub fn router(control: Control, options: Options) -> Router {
         .merge(e2b::routes())
         .merge(git::routes())
         .merge(llm::routes())
-        .merge(mcp::routes(desks(&doors)))
+        .merge(mcp::routes(desks(&doors), doors.control.clone()))
         .merge(hooks::routes())
         .merge(pages)
         .fallback(door::unknown_route)

@@ -160,6 +160,7 @@ async fn open_house(data: &DataDir, config: &Config, front: &str) -> Result<(Sto
         transcript_cap: Settings::TRANSCRIPT_CAP,
         library: data.path().join("library"),
         scratch: data.path().join("scratch"),
+        tools: data.path().join("tools.yaml"),
         keychain: data.keychain()?,
         private_hooks: config.hooks.private,
         models: crate::models::understood(config)?,

@@ -32,6 +32,14 @@ pub enum Error {
     /// The grant does not cover it.
     #[error(transparent)]
     Denied(#[from] Denied),
+    /// The rules of a desk do not let it by.
+    #[error("{why}")]
+    Refused {
+        /// A sentence.
+        why: String,
+        /// What would allow it.
+        hint: String,
+    },
     /// Too much at once.
     #[error("{why}")]
     Limited {

@@ -72,6 +72,10 @@ pub(crate) struct House {
     pub(crate) exec_news: broadcast::Sender<Arc<Exec>>,
     /// The browsers that sign out here, by the hash of what they showed.
     pub(crate) sign_outs: broadcast::Sender<String>,
+    /// What was refused at desks and told of.
+    pub(crate) denials: crate::desks::denials::Denials,
+    /// Which tools are for whom.
+    pub(crate) tools: crate::tools::Tools,
     draining: watch::Sender<bool>,
     /// How the database was when somebody last asked, for a moment: anybody may ask, and asking writes.
     pinged: tokio::sync::Mutex<Option<(Instant, String)>>,
@@ -143,6 +147,8 @@ impl Control {
             providers,
             shelf: Shelf::default(),
             doorman: Doorman::default(),
+            denials: Default::default(),
+            tools: Default::default(),
             draining: watch::Sender::new(false),
             pinged: tokio::sync::Mutex::default(),
             stop,
@@ -174,6 +180,11 @@ impl Control {
     /// The sandboxes desk.
     pub fn sandboxes(&self) -> SandboxesDesk<'_> {
         SandboxesDesk { house: &self.house }
+    }
+
+    /// The tools desk.
+    pub fn tools(&self) -> crate::ToolsDesk<'_> {
+        crate::ToolsDesk { house: &self.house }
     }
 
     /// The keys desk.

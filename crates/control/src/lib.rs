@@ -25,10 +25,14 @@ mod shelf;
 mod sturdy;
 mod sweep;
 mod tasks;
+mod tools;
 mod work;
 
 pub use carrel_bell::Reach as NoticeReach;
-pub use carrel_envd::{Content, Line, wire::Operation};
+pub use carrel_envd::{
+    Content, Line,
+    wire::{Codec, Operation},
+};
 pub use carrel_forge::hooks::{Dialect as LetterDialect, HookError as LetterError, MOST_BYTES as LARGEST_LETTER};
 pub use carrel_git::gateway::{Service as GitService, Upload, Version as GitVersion};
 pub use carrel_model::usage::Dialect;
@@ -75,4 +79,5 @@ pub use paging::{Limit, Paging};
 pub use pulls::{Foreseen, ForeseenWith, LetterRefused, Live, MergeRefused, MergeWish, Merged, Moved, Posted};
 pub use secret::{new_node_id, new_uuid, uuid_of};
 pub use settings::{Notices, Patience, Retention, Settings, Workload};
+pub use tools::{About, ToolPermits, ToolsDesk};
 pub use work::{Work, furnish::Saved};

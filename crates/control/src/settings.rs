@@ -27,6 +27,8 @@ pub struct Settings {
     pub library: PathBuf,
     /// Where what was uploaded for a template lies while it is made. Emptied at the opening.
     pub scratch: PathBuf,
+    /// The file that says which tools are for whom; there may be none.
+    pub tools: PathBuf,
     /// Opens the secrets of the house.
     pub keychain: Keychain,
     /// Whether hooks may be in private networks and on this host.

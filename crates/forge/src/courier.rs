@@ -18,6 +18,8 @@ use reqwest::{
 use ring::hmac;
 use secrecy::{ExposeSecret, SecretString};
 
+use crate::nats;
+
 /// How long somebody may take to take a letter.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// What every secret begins with.
@@ -87,6 +89,7 @@ impl Courier {
         let literal = url.host_str().and_then(|host| host.trim_matches(['[', ']']).parse::<IpAddr>().ok());
         match literal {
             Some(address) if !self.private && !is_public(address) => Err(refusal(address)),
+            _ if url.scheme() == "nats" => nats::subject(&url).map(drop),
             _ if !matches!(url.scheme(), "http" | "https") => Err(NotCarried("that is no address of the web".into())),
             _ => Ok(()),
         }
@@ -95,6 +98,9 @@ impl Courier {
     /// Carries a letter to an address, once.
     pub async fn carry(&self, url: &str, letter: &Outgoing, secret: &SecretString) -> Result<Answer, NotCarried> {
         self.look_at(url)?;
+        if let Some(url) = url.parse::<Url>().ok().filter(|url| url.scheme() == "nats") {
+            return self.carry_to_nats(&url, letter, secret).await;
+        }
         let signature = sign(secret, letter)?;
         let request = self
             .http
@@ -108,6 +114,17 @@ impl Courier {
         let status = answer.status().as_u16();
         let header = answer.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse().ok());
         Ok(Answer { status, retry_after: header.map(Duration::from_secs) })
+    }
+
+    async fn carry_to_nats(&self, url: &Url, letter: &Outgoing, secret: &SecretString) -> Result<Answer, NotCarried> {
+        let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+        let found = tokio::net::lookup_host((host, url.port().unwrap_or(nats::PORT))).await;
+        let found: Vec<SocketAddr> = found.map_err(|error| NotCarried(format!("{host}: {error}")))?.collect();
+        let addresses = permitted(&found, self.private)?;
+        // Its secret may be the token of that server instead of one that signs.
+        let handing = nats::hand_over(url, &addresses, letter, sign(secret, letter).ok(), secret);
+        let late = |_| NotCarried(format!("the NATS server took longer than {} s", PATIENCE.as_secs()));
+        tokio::time::timeout(PATIENCE, handing).await.map_err(late)?
     }
 }
 
@@ -153,13 +170,17 @@ impl Resolve for Guarded {
         let private = self.private;
         Box::pin(async move {
             let found: Vec<SocketAddr> = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
-            let good: Vec<SocketAddr> =
-                found.iter().copied().filter(|address| private || is_public(address.ip())).collect();
-            match (good.is_empty(), found.first()) {
-                (true, Some(first)) => Err(Box::from(refusal(first.ip()))),
-                _ => Ok(Box::new(good.into_iter()) as Addrs),
-            }
+            Ok(Box::new(permitted(&found, private)?.into_iter()) as Addrs)
         })
+    }
+}
+
+/// Those addresses that may be called.
+fn permitted(found: &[SocketAddr], private: bool) -> Result<Vec<SocketAddr>, NotCarried> {
+    let good: Vec<_> = found.iter().copied().filter(|address| private || is_public(address.ip())).collect();
+    match (good.is_empty(), found.first()) {
+        (true, Some(first)) => Err(refusal(first.ip())),
+        _ => Ok(good),
     }
 }
 

@@ -19,6 +19,7 @@ pub mod hooks;
 mod key;
 mod ledger;
 mod names;
+mod nats;
 mod notebook;
 mod notice;
 mod poll;

@@ -17,6 +17,7 @@ pub mod merge;
 pub mod message;
 mod mirror;
 mod packet;
+mod peek;
 mod program;
 mod progress;
 mod publish;

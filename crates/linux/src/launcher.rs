@@ -14,6 +14,7 @@ use std::{
 use rustix::{
     fs::{FileType, Mode, makedev, mknodat, symlinkat},
     mount::{MountFlags, MountPropagationFlags, mount, mount_change},
+    thread::{LinkNameSpaceType, move_into_link_name_space},
 };
 use serde::{Deserialize, Serialize};
 
@@ -33,12 +34,15 @@ enum Ask {
     Launch(Box<Jail>),
     /// Bring one back from its memory.
     Restore(Box<Jail>, Memory),
+    /// Listen on a port of the loopback of a jail that runs. Whoever does it cannot come back: it is its last errand.
+    Listen { first: Living, port: u16 },
 }
 
 /// What the launcher answers. With `Launched` come the process, its network and, when asked for, the listener in it.
 #[derive(Debug, Serialize, Deserialize)]
 enum Answer {
     Launched { first: Living, unfit: Vec<String> },
+    Listening,
     Failed(Mishap),
 }
 
@@ -103,6 +107,25 @@ impl Launcher {
         }
     }
 
+    /// Listens on a port of the loopback of a jail that a plain user made in an earlier life. A thread of the server
+    /// cannot go there; a process of the same user can, by its namespace of users first.
+    pub fn listen(&self, first: Living, port: u16) -> io::Result<std::net::TcpListener> {
+        let mut running = None;
+        let answered = self.running(&mut running).and_then(|running| {
+            wire::send(&running.wire, &Ask::Listen { first, port }, &[])?;
+            wire::receive::<Answer>(&running.wire)
+        });
+        stop(&mut running);
+        match answered? {
+            Some((Answer::Listening, fds)) => {
+                let listener = fds.into_iter().next().ok_or_else(|| io::Error::other("no listener was handed over"))?;
+                Ok(listener.into())
+            }
+            Some((Answer::Failed(mishap), _)) => Err(io::Error::other(mishap)),
+            Some((Answer::Launched { .. }, _)) | None => Err(io::Error::other("the launcher ended")),
+        }
+    }
+
     fn running<'r>(&self, running: &'r mut Option<Running>) -> io::Result<&'r Running> {
         if running.is_none() {
             let (ours, theirs) = wire::pair()?;
@@ -133,6 +156,7 @@ fn hear(wire: &OwnedFd) -> io::Result<Option<Result<Launched, Mishap>>> {
     let (first, unfit) = match answer {
         Answer::Failed(mishap) => return Ok(Some(Err(mishap))),
         Answer::Launched { first, unfit } => (first, unfit),
+        Answer::Listening => return Err(io::Error::other("the launcher answered something else")),
     };
     let mut fds = fds.into_iter();
     match (fds.next(), fds.next()) {
@@ -159,13 +183,21 @@ pub fn run(scratch: &Path) -> io::Result<()> {
     }
     let mut hierarchies: Option<(String, Hierarchies)> = None;
     while let Some((ask, _)) = wire::receive::<Ask>(&wire)? {
-        let (Ask::Launch(jail) | Ask::Restore(jail, _)) = &ask;
+        let jail = match &ask {
+            Ask::Launch(jail) | Ask::Restore(jail, _) => jail,
+            Ask::Listen { first, port } => {
+                return match listen_inside(*first, *port) {
+                    Ok(listener) => wire::send(&wire, &Answer::Listening, &[listener.as_fd()]),
+                    Err(error) => wire::send(&wire, &Answer::Failed(Mishap::at("listen in the jail")(error)), &[]),
+                };
+            }
+        };
         if hierarchies.as_ref().is_none_or(|(house, _)| *house != jail.house) {
             hierarchies = Some((jail.house.clone(), Hierarchies::open(&jail.house)?));
         }
         let Some((_, hierarchies)) = &hierarchies else { continue };
         let made = match &ask {
-            Ask::Launch(jail) => launch(jail, hierarchies, &devices),
+            Ask::Launch(_) | Ask::Listen { .. } => launch(jail, hierarchies, &devices),
             Ask::Restore(jail, memory) => {
                 let restored = restore(jail, memory, &hierarchies.cgroup(&jail.name), &devices);
                 restored.map(|(first, fds)| Made { first, unfit: Vec::new(), fds, parts: Vec::new() })
@@ -181,6 +213,20 @@ pub fn run(scratch: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Goes into the namespaces of a jail's first process, for good, and listens there.
+fn listen_inside(first: Living, port: u16) -> io::Result<std::net::TcpListener> {
+    let place = |kind: &str| fs::File::open(format!("/proc/{}/ns/{kind}", first.pid));
+    let (users, network) = (place("user")?, place("net")?);
+    // The number may have been given to another between the look and the opening.
+    if Living::of(first.pid)? != first {
+        return Err(io::ErrorKind::NotFound.into());
+    }
+    // Whoever made a namespace of users has every right in it, and in what was made from there.
+    move_into_link_name_space(users.as_fd(), Some(LinkNameSpaceType::User))?;
+    move_into_link_name_space(network.as_fd(), Some(LinkNameSpaceType::Network))?;
+    std::net::TcpListener::bind(("127.0.0.1", port))
 }
 
 /// Lets go of what other houses have mounted from images: whoever ends there should not find it held here.

@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 
 use crate::{
     AgentId, Malformed, TemplateName,
+    command::CommandRules,
     ids::{is_slug, name},
     sandbox::{EnvName, EnvValue},
 };
@@ -41,6 +42,15 @@ pub struct Agent {
     /// How many of its tasks may work at the same time.
     #[serde(default)]
     pub at_once: Option<crate::number::Whole<1, 10_000>>,
+    /// How an agent of dialect `custom` is run and read, as data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phrases: Option<serde_json::Value>,
+    /// Whether the tools of its desk are offered to it.
+    #[serde(default)]
+    pub mcp: bool,
+    /// What may be run at its desks when somebody asks for it from outside.
+    #[serde(default, skip_serializing_if = "CommandRules::is_open")]
+    pub commands: CommandRules,
     /// It came with the house, and was not changed.
     #[serde(default)]
     pub built_in: bool,

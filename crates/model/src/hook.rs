@@ -14,8 +14,8 @@ use crate::{HookId, KeyId, Malformed, SecretName, ids::name, public::Kind};
 name!(
     /// Where a hook is called: an address of the web without a name or password in it.
     HookUrl,
-    "the address of a hook begins with https:// or http://, names a host, holds no user, password, fragment or space, \
-     and has at most 2048 characters",
+    "the address of a hook begins with https://, http:// or nats://, names a host, holds no user, password, fragment or \
+     space, and has at most 2048 characters",
     is_address
 );
 name!(
@@ -32,7 +32,9 @@ name!(
 );
 
 fn is_address(text: &str) -> bool {
-    let Some(rest) = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://")) else { return false };
+    let Some(rest) = ["https://", "http://", "nats://"].iter().find_map(|scheme| text.strip_prefix(scheme)) else {
+        return false;
+    };
     let host = rest.split(['/', '?']).next().unwrap_or_default();
     let plain = text.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'<' | b'>' | b'\\' | b'#'));
     text.len() <= 2048 && plain && !host.is_empty() && !host.contains('@')
@@ -124,7 +126,9 @@ mod tests {
 
     #[test]
     fn an_address_of_a_hook_holds_no_password_and_is_of_the_web() {
-        for good in ["https://chat.example/hook?x=1", "http://127.0.0.1:8080/", "https://[::1]/a"] {
+        for good in
+            ["https://chat.example/hook?x=1", "http://127.0.0.1:8080/", "https://[::1]/a", "nats://bus:4222/carrel"]
+        {
             assert!(good.parse::<HookUrl>().is_ok(), "{good}");
         }
         for bad in [

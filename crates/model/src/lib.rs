@@ -8,6 +8,7 @@ pub mod agent;
 pub mod area;
 pub mod audit;
 pub mod breaker;
+pub mod command;
 pub mod exec;
 pub mod git;
 pub mod grant;
@@ -24,6 +25,7 @@ pub mod secret;
 pub mod session;
 pub mod task;
 pub mod template;
+pub mod tools;
 pub mod usage;
 pub mod volume;
 

@@ -9,7 +9,10 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::{Branch, BranchFormat, CommitId, KeyId, PushId, RefName, RepoName, RepoSource, SandboxId, TaskId};
+use crate::{
+    Branch, BranchFormat, CommitId, KeyId, PushId, RefName, RepoName, RepoSource, SandboxId, TaskId,
+    command::CommandRules,
+};
 
 /// A repository, as its row remembers it.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,6 +85,9 @@ pub struct RepoRules {
     /// What is wanted of its pull requests.
     #[serde(skip_serializing_if = "PullRules::is_none")]
     pub pulls: PullRules,
+    /// What may be run at its desks when somebody asks for it from outside.
+    #[serde(skip_serializing_if = "CommandRules::is_open")]
+    pub commands: CommandRules,
 }
 
 /// What people want of the pull requests of a repository.

@@ -247,7 +247,9 @@ async fn open_postgres(url: &str, options: &Options) -> Result<Sql, StoreError> 
         return Err(StoreError::Address { url: place, why });
     }
     // A node that freezes in the middle of a change must not hold up all others.
-    let connect = PgConnectOptions::from_str(url).map_err(explain)?.application_name("carrel").options([
+    // Whoever looks at the server's activity can tell two houses apart.
+    let name = format!("carrel_{}", options.schema);
+    let connect = PgConnectOptions::from_str(url).map_err(explain)?.application_name(&name).options([
         ("search_path", options.schema.as_str()),
         ("timezone", "UTC"),
         ("lock_timeout", "10s"),

@@ -50,6 +50,26 @@ impl TestDatabase {
         self.folder.is_none()
     }
 
+    /// Cuts whoever is connected off from it: PostgreSQL hangs up on them all; SQLite is kept from them for a while.
+    pub async fn cut(&self, lasts: std::time::Duration) {
+        match &self.options.database {
+            Database::Postgres(url) => {
+                let mut connection = sqlx::PgConnection::connect(url).await.unwrap();
+                let sql = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = $1";
+                let name = format!("carrel_{}", self.options.schema);
+                sqlx::query(sql).bind(name).execute(&mut connection).await.unwrap();
+            }
+            Database::Sqlite(path) => {
+                let options = sqlx::sqlite::SqliteConnectOptions::new().filename(path);
+                let options = options.busy_timeout(std::time::Duration::from_secs(30));
+                let mut connection = sqlx::SqliteConnection::connect_with(&options).await.unwrap();
+                sqlx::query("BEGIN IMMEDIATE").execute(&mut connection).await.unwrap();
+                tokio::time::sleep(lasts).await;
+                sqlx::query("ROLLBACK").execute(&mut connection).await.unwrap();
+            }
+        }
+    }
+
     /// Takes it away.
     pub async fn drop(self) {
         if let Database::Postgres(url) = &self.options.database {

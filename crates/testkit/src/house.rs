@@ -155,6 +155,7 @@ impl House {
             transcript_cap: setup.transcript_cap,
             library: folder.path().join("library"),
             scratch: folder.path().join("scratch"),
+            tools: folder.path().join("tools.yaml"),
             keychain: setup.keychain,
             private_hooks: setup.private_hooks,
             models: setup.models,

@@ -45,7 +45,8 @@ QUESTION: Shall I go on with: $wish?"
     *'[forget]'*) say "I wrote $file and forgot to commit it."; exit 0 ;;
     esac
     tool commit "git commit" commit
-    if git remote get-url origin >/dev/null 2>&1; then
+    # The work of a session is saved and has no branch at the house.
+    if [ "${branch#session-}" = "$branch" ] && git remote get-url origin >/dev/null 2>&1; then
         tool push "git push origin HEAD:$branch" git push --quiet origin "HEAD:refs/heads/$branch" || true
     fi
     say "Done. $file now says what was asked for; the change is committed on $branch as $(git rev-parse --short HEAD)."

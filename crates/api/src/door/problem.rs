@@ -119,6 +119,7 @@ impl From<Error> for Problem {
             Error::Invalid { fields } => Problem::invalid(fields),
             Error::Denied(_) => Problem::new(403, "denied", "Not allowed", detail)
                 .with_hint("an admin can mint a key that may: `carrel key create`"),
+            Error::Refused { hint, .. } => Problem::new(403, "refused", "Not allowed here", detail).with_hint(hint),
             Error::Limited { retry_after, .. } => Problem::too_many(retry_after.as_secs().unsigned_abs(), detail),
             Error::Spent { .. } => Problem::new(402, "spent", "Budget spent", detail),
             Error::Unavailable { ref source, .. } => {

@@ -15,7 +15,7 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use carrel_control::{Destination, PortVisit, TurnedAway};
+use carrel_control::{Codec, Destination, PortVisit, TurnedAway};
 use carrel_model::{Grant, SandboxId, public::SandboxView};
 use serde_json::json;
 use tower_http::timeout::TimeoutBody;
@@ -195,7 +195,7 @@ async fn visit(doors: &Doors, place: Place, request: Request) -> Result<Response
     }
     let line = visited.map_err(|turned| turned_away(&place, turned))?;
     let body = match to {
-        Destination::Envd => for_envd(&mut parts, body).await?,
+        Destination::Envd => for_envd(doors, id, &mut parts, body).await?,
         Destination::Port(_) => body,
     };
     let host = match to {
@@ -214,7 +214,7 @@ async fn visit(doors: &Doors, place: Place, request: Request) -> Result<Response
 /// A question that is over once it is asked is taken whole first: envd may answer and hang up before the last piece of it
 /// has gone its way, and then the answer would be lost. A file that comes no further is given up. What people type into a
 /// command is passed on as it comes, and may rest for hours.
-async fn for_envd(parts: &mut Parts, body: Body) -> Result<Body, Response> {
+async fn for_envd(doors: &Doors, id: &SandboxId, parts: &mut Parts, body: Body) -> Result<Body, Response> {
     let path = parts.uri.path();
     let is_upload = path == "/files";
     let is_question = is_envds(path) && !is_upload && path != "/process.Process/StreamInput";
@@ -227,6 +227,16 @@ async fn for_envd(parts: &mut Parts, body: Body) -> Result<Body, Response> {
     }
     match axum::body::to_bytes(body, LARGEST_QUESTION).await {
         Ok(whole) => {
+            if parts.uri.path() == "/process.Process/Start" {
+                let kind = parts.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+                let codec = match kind.map(|kind| kind.split(';').next().unwrap_or(kind).trim()) {
+                    Some("application/connect+json") => Some(Codec::Json),
+                    Some("application/connect+proto") => Some(Codec::Proto),
+                    _ => None,
+                };
+                let permitted = doors.control.ports().permit_start(id, codec, &whole).await;
+                permitted.map_err(|error| Refusal::of_sandbox(id, error).into_response())?;
+            }
             parts.headers.remove(header::TRANSFER_ENCODING);
             parts.headers.insert(header::CONTENT_LENGTH, whole.len().into());
             Ok(Body::from(whole))

@@ -76,7 +76,7 @@ impl From<Error> for Refusal {
             Error::NotFound { .. } => Some(404),
             Error::Conflict { .. } => Some(409),
             Error::Invalid { .. } => Some(400),
-            Error::Denied(_) => Some(403),
+            Error::Denied(_) | Error::Refused { .. } => Some(403),
             Error::Spent { .. } => Some(402),
             Error::Limited { .. } | Error::Unavailable { .. } | Error::Inside { .. } | Error::Internal(_) => None,
         };

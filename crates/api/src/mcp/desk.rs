@@ -5,7 +5,7 @@ use axum::{
     body::{Body, BodyDataStream, to_bytes},
     http::{Method, Request, StatusCode, header},
 };
-use carrel_model::Role;
+use carrel_model::{Grant, Role};
 use futures::StreamExt;
 use serde_json::Value;
 use tower_service::Service;
@@ -38,6 +38,10 @@ pub(super) struct Trouble(pub(super) String);
 impl Desk {
     pub(super) fn new(doors: Router, granted: Granted, scope: Scope) -> Desk {
         Desk { doors, granted, scope }
+    }
+
+    pub(super) fn grant(&self) -> &Grant {
+        &self.granted.0
     }
 
     pub(super) fn role(&self) -> Role {

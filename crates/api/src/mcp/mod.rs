@@ -25,6 +25,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::any,
 };
+use carrel_control::Control;
 use carrel_model::{Authority, Grant, KeyId, SandboxId, TaskId};
 use rmcp::transport::streamable_http_server::{
     StreamableHttpServerConfig, StreamableHttpService, session::local::LocalSessionManager,
@@ -60,11 +61,11 @@ struct Narrowed {
 struct Sessions(Mutex<HashMap<String, (KeyId, u64)>>);
 
 /// The door. `desks` are our own doors, which the tools ask.
-pub(crate) fn routes(desks: Router) -> Router<Doors> {
+pub(crate) fn routes(desks: Router, control: Control) -> Router<Doors> {
     let config = StreamableHttpServerConfig::default()
         // Whoever comes has shown a key, which a page of another site has not.
         .disable_allowed_hosts();
-    let server = Server::new(desks);
+    let server = Server::new(desks, control);
     let manager = Arc::new(LocalSessionManager::default());
     let service = Arc::new(StreamableHttpService::new(move || Ok(server.clone()), manager, config));
     let sessions = Arc::new(Sessions::default());

@@ -1,6 +1,8 @@
 //! What is answered to a client of the protocol.
 
 use axum::{Router, http::request::Parts};
+use carrel_control::{About, Control, ToolPermits};
+use carrel_model::TaskId;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
@@ -27,11 +29,23 @@ const ABOUT: &str = "Carrel gives every coding agent a private desk: an isolated
 #[derive(Clone)]
 pub(super) struct Server {
     doors: Router,
+    control: Control,
 }
 
 impl Server {
-    pub(super) fn new(doors: Router) -> Server {
-        Server { doors }
+    pub(super) fn new(doors: Router, control: Control) -> Server {
+        Server { doors, control }
+    }
+
+    /// What whoever asks may use of what a call is about. A name that cannot be one names nothing.
+    async fn permits(&self, desk: &Desk, args: &tools::Args) -> Result<ToolPermits, ErrorData> {
+        let text = |name: &str| args.get(name).and_then(|value| value.as_str());
+        let sandbox = desk.scope.sandbox.clone().or_else(|| text("sandbox_id")?.parse().ok());
+        let task = desk.scope.task.or_else(|| TaskId::try_from(tools::text(args.get("task_id")?)).ok());
+        let repo = text("repo").and_then(|name| name.trim_end_matches(".git").parse().ok());
+        let about = About { sandbox: sandbox.as_ref(), task, repo: repo.as_ref() };
+        let permits = self.control.tools().permits(desk.grant(), about).await;
+        permits.map_err(|error| ErrorData::internal_error(error.to_string(), None))
     }
 
     /// The desk of a request. Each request shows its grant anew.
@@ -64,7 +78,9 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let desk = self.desk(&context)?;
-        Ok(ListToolsResult::with_all_items(tools::seen_by(&desk).map(|row| row.listed(&desk)).collect()))
+        let permits = self.permits(&desk, &tools::Args::new()).await?;
+        let rows = tools::seen_by(&desk).filter(|row| permits.check(row.name).is_ok());
+        Ok(ListToolsResult::with_all_items(rows.map(|row| row.listed(&desk)).collect()))
     }
 
     async fn call_tool(
@@ -77,13 +93,21 @@ impl ServerHandler for Server {
             let sentence = format!("There is no tool `{}` at this desk. Look at tools/list.", request.name);
             return Err(ErrorData::invalid_params(sentence, None));
         };
+        let args = request.arguments.unwrap_or_default();
+        if let Err(why) = self.permits(&desk, &args).await?.check(row.name) {
+            if let Err(error) = self.control.tools().refused(desk.grant(), row.name, &why).await {
+                tracing::warn!(error = &error as &dyn std::error::Error, "a refusal was not written down");
+            }
+            let sentence = format!("{why}. Go on without it, or ask a person to change that file.");
+            return Ok(CallToolResult::error(vec![ContentBlock::text(sentence)]).into());
+        }
         let progress = tools::Progress {
             token: context.meta.get_progress_token(),
             peer: context.peer.clone(),
             called_off: context.ct.clone(),
         };
         // What went wrong is told to the model, which can do something about it.
-        Ok(match row.call(&desk, request.arguments.unwrap_or_default(), &progress).await {
+        Ok(match row.call(&desk, args, &progress).await {
             Ok(value) => {
                 let failed = value.get("exit_code").is_some_and(|code| !code.is_null() && *code != 0);
                 let mut result = CallToolResult::structured(value);

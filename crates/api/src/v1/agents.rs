@@ -3,7 +3,7 @@
 use axum::{extract::State, http::StatusCode};
 use carrel_model::{
     AgentId,
-    public::{AgentView, NewAgent, Page, Problem as ProblemBody},
+    public::{AgentChange, AgentView, NewAgent, Page, Problem as ProblemBody},
 };
 use utoipa_axum::{router::OpenApiRouter, routes};
 
@@ -13,7 +13,7 @@ use crate::{
 };
 
 pub(super) fn routes() -> OpenApiRouter<Doors> {
-    OpenApiRouter::new().routes(routes!(list, add)).routes(routes!(get, remove))
+    OpenApiRouter::new().routes(routes!(list, add)).routes(routes!(get, change, remove))
 }
 
 /// Lists the agents: those that came with the house, and those that were added.
@@ -48,6 +48,19 @@ async fn get(
     Name(name): Name<AgentId>,
 ) -> Result<axum::Json<AgentView>, Problem> {
     Ok(axum::Json(doors.control.agents().get(&grant, &name).await?))
+}
+
+/// Changes a part of an agent.
+#[utoipa::path(patch, path = "/agents/{name}", operation_id = "change_agent", tag = "agents", params(("name" = AgentId, Path)), request_body = AgentChange,
+    responses((status = 200, description = "The agent as it now is.", body = AgentView),
+        (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
+async fn change(
+    State(doors): State<Doors>,
+    Asker(grant): Asker,
+    Name(name): Name<AgentId>,
+    Json(change): Json<AgentChange>,
+) -> Result<axum::Json<AgentView>, Problem> {
+    Ok(axum::Json(doors.control.agents().change(&grant, &name, change).await?))
 }
 
 /// Forgets an agent that was added.

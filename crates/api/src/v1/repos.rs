@@ -29,11 +29,16 @@ fn place(name: &RepoName) -> String {
 }
 
 /// Lists the repositories, by name.
-#[utoipa::path(get, path = "/repos", operation_id = "list_repos", tag = "repos",
+#[utoipa::path(get, path = "/repos", operation_id = "list_repos", tag = "repos", params(Pages),
     responses((status = 200, description = "The repositories.", body = Page<RepoView>),
         (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
-async fn list(State(doors): State<Doors>, Asker(grant): Asker) -> Result<axum::Json<Page<RepoView>>, Problem> {
-    Ok(axum::Json(Page { items: doors.control.repos().list(&grant).await?, next: None }))
+async fn list(
+    State(doors): State<Doors>,
+    Asker(grant): Asker,
+    Query(pages): Query<Pages>,
+) -> Result<axum::Json<Page<RepoView>>, Problem> {
+    let paging = Paging { limit: pages.limit, cursor: pages.cursor };
+    Ok(axum::Json(doors.control.repos().list(&grant, &paging).await?))
 }
 
 /// Adds a repository. The events tell when it is `ready`. The same one twice is one.

@@ -12,7 +12,7 @@ use carrel_model::{
     AgentId, Grant, ProviderName, SandboxId, TaskId, TemplateName,
     number::Whole,
     public::{
-        NewFork, NewPause, NewSandbox, NewSnapshot, NewTimeout, Page, Problem as ProblemBody, SandboxDetail,
+        MoreHosts, NewFork, NewPause, NewSandbox, NewSnapshot, NewTimeout, Page, Problem as ProblemBody, SandboxDetail,
         SandboxPage, SandboxView, StatsView, TemplateView,
     },
     sandbox::Phase,
@@ -33,6 +33,7 @@ pub(super) fn routes() -> OpenApiRouter<Doors> {
         .routes(routes!(pause))
         .routes(routes!(resume))
         .routes(routes!(set_timeout))
+        .routes(routes!(allow_hosts))
         .routes(routes!(stats))
         .routes(routes!(snapshot))
         .routes(routes!(fork))
@@ -174,6 +175,19 @@ async fn resume(
 ) -> Result<Response, Problem> {
     let view = doors.control.sandboxes().resume(&grant, &id).await?;
     wait.show(&doors, &grant, view).await
+}
+
+/// Lets a sandbox reach more hosts than before.
+#[utoipa::path(post, path = "/sandboxes/{id}/hosts", operation_id = "allow_sandbox_hosts", tag = "sandboxes", params(("id" = SandboxId, Path)), request_body = MoreHosts,
+    responses((status = 200, description = "The sandbox.", body = SandboxView),
+        (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
+async fn allow_hosts(
+    State(doors): State<Doors>,
+    Asker(grant): Asker,
+    Name(id): Name<SandboxId>,
+    Json(more): Json<MoreHosts>,
+) -> Result<axum::Json<Arc<SandboxView>>, Problem> {
+    Ok(axum::Json(doors.control.sandboxes().allow_hosts(&grant, &id, more.allow).await?))
 }
 
 /// Starts a sandbox's lifetime anew.

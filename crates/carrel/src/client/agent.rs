@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use carrel_model::{
     AgentId, TemplateName,
     agent::DialectName,
-    public::{AgentView, NewAgent, NewRepo, NewTask, Page, RepoView, TaskView},
+    command::CommandRules,
+    public::{AgentChange, AgentView, NewAgent, NewRepo, NewTask, Page, RepoView, TaskView},
     sandbox::{EnvName, EnvValue},
 };
 use clap::{Args, Subcommand};
@@ -23,6 +24,13 @@ pub(crate) enum Verb {
     Ls,
     /// Add an agent, or change the one of that name
     Add(Add),
+    /// Change what may be run at the desks of an agent
+    Set {
+        /// Its name
+        name: AgentId,
+        #[command(flatten)]
+        commands: super::commands::Commands,
+    },
     /// Forget an agent that was added
     Rm {
         /// Its name
@@ -60,6 +68,14 @@ pub(crate) struct Add {
     /// How many of its tasks may work at the same time
     #[arg(long)]
     at_once: Option<carrel_model::number::Whole<1, 10_000>>,
+    /// With the dialect custom: a file of JSON that says how it is run and what its lines mean
+    #[arg(long, value_name = "FILE")]
+    phrases: Option<std::path::PathBuf>,
+    /// Offer it the tools of its desk, by MCP
+    #[arg(long)]
+    mcp: bool,
+    #[command(flatten)]
+    commands: super::commands::Commands,
 }
 
 impl Verb {
@@ -75,6 +91,8 @@ impl Verb {
                 for (name, value) in pairs("--env", &add.env)? {
                     env.insert(EnvName::try_from(name).map_err(usage)?, EnvValue::try_from(value).map_err(usage)?);
                 }
+                let phrases = add.phrases.as_deref().map(read_phrases).transpose()?;
+                let commands = add.commands.change()?.apply(&CommandRules::default());
                 let new = NewAgent {
                     name: add.name,
                     dialect: add.dialect,
@@ -83,9 +101,17 @@ impl Verb {
                     model: add.model,
                     template: add.template,
                     at_once: add.at_once,
+                    phrases,
+                    mcp: add.mcp,
+                    commands: Some(commands).filter(|commands| !commands.is_open()),
                 };
                 let agent = client.fetch(client.request(Method::POST, "/agents")?.json(&new)).await?;
                 show(client, &[agent], false)
+            }
+            Verb::Set { name, commands } => {
+                let change = AgentChange { commands: Some(commands.change()?) };
+                let request = client.request(Method::PATCH, &format!("/agents/{name}"))?.json(&change);
+                show(client, &[client.fetch(request).await?], false)
             }
             Verb::Rm { name } => {
                 client.send(client.request(Method::DELETE, &format!("/agents/{name}"))?).await?;
@@ -95,6 +121,12 @@ impl Verb {
             Verb::Test { name, prompt } => test(client, name, prompt).await,
         }
     }
+}
+
+fn read_phrases(path: &std::path::Path) -> Result<serde_json::Value, Failure> {
+    let odd = |why: String| Failure::new(format!("{}: {why}", path.display())).exit(Exit::Usage);
+    let text = std::fs::read_to_string(path).map_err(|error| odd(error.to_string()))?;
+    serde_json::from_str(&text).map_err(|error| odd(error.to_string()))
 }
 
 /// A whole journey with one agent, in a repository that is removed again.

@@ -2,6 +2,7 @@
 
 pub(crate) mod agent;
 pub(crate) mod audit;
+mod commands;
 mod copy;
 pub(crate) mod events;
 mod exec;

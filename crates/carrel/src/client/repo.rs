@@ -3,7 +3,7 @@
 use carrel_model::{
     Branch, BranchFormat, RepoName, RepoSource,
     number::Whole,
-    public::{NewRepo, Page, PullRulesChange, PushView, RepoChange, RepoView},
+    public::{CommandRulesChange, NewRepo, Page, PullRulesChange, PushView, RepoChange, RepoView},
     repo::MergeStyle,
 };
 use clap::{Args, Subcommand, ValueEnum};
@@ -111,6 +111,8 @@ pub(crate) struct Rules {
     /// Whether pull requests of tasks are merged by themselves once nothing stands in the way
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
     auto_merge: Option<bool>,
+    #[command(flatten)]
+    commands: super::commands::Commands,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -131,7 +133,8 @@ impl From<Style> for MergeStyle {
 }
 
 impl Rules {
-    fn change(self) -> RepoChange {
+    fn change(self) -> Result<RepoChange, Failure> {
+        let commands = self.commands.change()?;
         let pulls = PullRulesChange {
             approvals: self.approvals,
             labels: self.pull_labels,
@@ -139,7 +142,8 @@ impl Rules {
             draft: self.draft,
             auto_merge: self.auto_merge,
         };
-        RepoChange {
+        Ok(RepoChange {
+            commands: (commands != CommandRulesChange::default()).then_some(commands),
             pulls: (pulls != PullRulesChange::default()).then_some(pulls),
             default_branch: self.default_branch,
             forge: self.forge,
@@ -151,7 +155,7 @@ impl Rules {
             deny_paths: self.deny_paths,
             allow_secrets: self.allow_secrets,
             largest_file_mb: self.largest_file_mb,
-        }
+        })
     }
 }
 
@@ -169,7 +173,7 @@ impl Verb {
                 show(client, &[repo], false)
             }
             Verb::Set { name, rules } => {
-                let request = client.request(Method::PATCH, &format!("/repos/{name}"))?.json(&rules.change());
+                let request = client.request(Method::PATCH, &format!("/repos/{name}"))?.json(&rules.change()?);
                 let repo = client.fetch(request).await?;
                 show(client, &[repo], false)
             }
@@ -189,7 +193,7 @@ impl Verb {
 impl Add {
     async fn run(self, client: &Client) -> Result<(), Failure> {
         let source = self.source.as_deref().map(read_source).transpose()?;
-        let (is_new, rules) = (self.new.is_some(), self.rules.change());
+        let (is_new, rules) = (self.new.is_some(), self.rules.change()?);
         let new = NewRepo {
             name: self.new.or(self.name),
             source,
@@ -205,6 +209,7 @@ impl Add {
             allow_secrets: rules.allow_secrets,
             largest_file_mb: rules.largest_file_mb,
             pulls: rules.pulls,
+            commands: rules.commands,
         };
         let mut repo: RepoView = client.fetch(client.request(Method::POST, "/repos")?.json(&new)).await?;
         if !is_new && !self.no_wait {

@@ -6,8 +6,8 @@ use carrel_model::{
     AgentId, Branch, ProviderName, RepoName, TaskId, TemplateName,
     number::Cpus,
     public::{
-        Happening, NewCheckout, NewLimits, NewNetwork, NewPause, NewSandbox, NewTimeout, SandboxDetail, SandboxPage,
-        SandboxView,
+        Happening, MoreHosts, NewCheckout, NewLimits, NewNetwork, NewPause, NewSandbox, NewTimeout, SandboxDetail,
+        SandboxPage, SandboxView,
     },
     sandbox::{Depth, DiskMb, EnvName, EnvValue, HostRule, Isolation, Lifetime, MemoryMb, Metadata, NetworkMode, Pids},
 };
@@ -50,6 +50,14 @@ pub(crate) enum Verb {
     Fork(super::watch::Fork),
     /// Keep a sandbox as it is now, as a template
     Snapshot(super::watch::Snapshot),
+    /// Let a sandbox reach more hosts
+    Network {
+        /// Its id, or the beginning of it
+        id: String,
+        /// A host that may be reached from now on
+        #[arg(long = "allow", value_name = "HOST", required = true)]
+        allow: Vec<String>,
+    },
     /// Start a sandbox's lifetime anew
     Timeout {
         /// Its id, or the beginning of it
@@ -214,6 +222,13 @@ impl Verb {
                 (Act { id, wait }).run(client, "pause", "paused", Some(&body)).await
             }
             Verb::Resume(act) => act.run(client, "resume", "ready", None).await,
+            Verb::Network { id, allow } => {
+                let id = resolve(client, &id).await?;
+                let usage = |error: carrel_model::Malformed| Failure::new(error.to_string()).exit(Exit::Usage);
+                let allow = allow.into_iter().map(HostRule::try_from).collect::<Result<_, _>>().map_err(usage)?;
+                let request = client.request(Method::POST, &format!("/sandboxes/{id}/hosts"))?;
+                show(client, &client.fetch(request.json(&MoreHosts { allow })).await?)
+            }
             Verb::Timeout { id, seconds } => {
                 let id = resolve(client, &id).await?;
                 let request = client.request(Method::POST, &format!("/sandboxes/{id}/timeout"))?;

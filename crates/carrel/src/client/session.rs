@@ -139,6 +139,11 @@ async fn say_and_follow(client: &Client, id: &SessionId, text: String, no_wait: 
                     seen = moment.seq;
                     task::print(client, &moment);
                 }
+                Happening::Moment { session_id, moment, .. }
+                    if session_id == *id && task::has_failed(&moment) && !client.json() =>
+                {
+                    task::print(client, &moment);
+                }
                 Happening::Session { session } if session.id == *id && !session.busy => {
                     return print_after(client, id, &mut seen).await;
                 }

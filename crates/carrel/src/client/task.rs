@@ -510,6 +510,7 @@ pub(crate) async fn follow(client: &Client, id: TaskId, seen: &mut i64) -> Resul
                     *seen = moment.seq;
                     print(client, &moment);
                 }
+                Happening::Moment { moment, .. } if has_failed(&moment) && !client.json() => print(client, &moment),
                 Happening::Task { task } if rests(&task) => {
                     logs_after(client, id, seen).await?;
                     return Ok(*task);
@@ -538,6 +539,11 @@ fn rests(task: &TaskView) -> bool {
     task.phase.is_over() || (task.phase.rests() && !matches!(task.want, TaskWant::Merged | TaskWant::Closed))
 }
 
+/// Whether it is the use of a tool that did not work.
+pub(crate) fn has_failed(moment: &Moment) -> bool {
+    moment.tool.as_ref().is_some_and(|tool| tool.ok == Some(false))
+}
+
 /// One moment, as people read it.
 pub(crate) fn print(client: &Client, moment: &Moment) {
     if client.json() {
@@ -554,7 +560,13 @@ pub(crate) fn print(client: &Client, moment: &Moment) {
         (MomentKind::Message, carrel_model::agent::Voice::Agent) => "agent",
         (MomentKind::Message, carrel_model::agent::Voice::House) => "carrel",
     };
-    let mut lines = moment.text.lines();
+    // A tool that failed must not look like one that worked.
+    let (who, output) = match moment.tool.as_ref().filter(|_| has_failed(moment)) {
+        Some(tool) => ("tool \u{2717}", tool.output.as_deref().unwrap_or_default()),
+        None => (who, ""),
+    };
+    let first = output.lines().find(|line| !line.trim().is_empty()).map(str::trim);
+    let mut lines = moment.text.lines().chain(first);
     say::line(format_args!("{who:>7}  {}", say::printable(lines.next().unwrap_or_default())));
     for line in lines {
         say::line(format_args!("{:>7}  {}", "", say::printable(line)));

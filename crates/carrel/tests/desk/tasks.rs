@@ -8,8 +8,11 @@ use serde_json::{Value, json};
 
 use crate::yard::{Yard, engine, git};
 
+mod dialects;
+mod many;
 mod programs;
 mod reports;
+mod rules;
 mod sessions;
 
 /// Far beyond what a slow machine needs: a test that waits longer hangs.
@@ -376,7 +379,7 @@ async fn a_conversation_has_a_desk_and_answers() {
 
 impl Yard {
     /// A house that gives out work in its own way.
-    async fn with_work(edit: impl FnOnce(&mut carrel_control::Workload)) -> Yard {
+    pub(crate) async fn with_work(edit: impl FnOnce(&mut carrel_control::Workload)) -> Yard {
         let mut setup = Setup { engine: Some(engine()), ..Setup::default() };
         edit(&mut setup.work);
         Yard::built(setup).await

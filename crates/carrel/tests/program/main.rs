@@ -8,7 +8,9 @@ mod databases;
 mod drain;
 mod e2b;
 mod engine;
+mod kills;
 mod pulls;
+mod search;
 mod secrets;
 mod work;
 

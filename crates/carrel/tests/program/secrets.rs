@@ -24,12 +24,12 @@ async fn carrel(server: &Server, data: &Path, args: &[&str], typed: &str) -> Out
     child.wait_with_output().await.unwrap()
 }
 
-fn has(bytes: &[u8], needle: &str) -> bool {
+pub(crate) fn has(bytes: &[u8], needle: &str) -> bool {
     bytes.windows(needle.len()).any(|window| window == needle.as_bytes())
 }
 
 /// Every file below a folder that holds the text.
-fn files_with(folder: &Path, needle: &str) -> Vec<std::path::PathBuf> {
+pub(crate) fn files_with(folder: &Path, needle: &str) -> Vec<std::path::PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let (path, kind) = (entry.path(), entry.file_type().unwrap());
@@ -46,7 +46,7 @@ fn files_with(folder: &Path, needle: &str) -> Vec<std::path::PathBuf> {
 }
 
 /// Processes, other than this one, that show the text in their command line or in their environment.
-fn processes_with(needle: &str) -> Vec<String> {
+pub(crate) fn processes_with(needle: &str) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc").unwrap().flatten() {
         let Ok(pid) = entry.file_name().to_string_lossy().parse::<u32>() else { continue };

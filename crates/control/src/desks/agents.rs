@@ -2,12 +2,13 @@
 
 use std::{path::Path, sync::Arc};
 
-use carrel_agent::{AgentSettings, Dialect, Offer, Program};
+use carrel_agent::{AgentSettings, Dialect, Offer, Phrases, Program};
 use carrel_model::{
     Action, AgentId, Grant, Subject, Timestamp,
     agent::{Agent, DialectName, check_command},
     audit::{AuditLine, Outcome},
-    public::{AgentView, NewAgent},
+    command::{CommandRules, MOST_PATTERNS},
+    public::{AgentChange, AgentView, NewAgent},
 };
 
 use crate::{Error, house::House};
@@ -37,9 +38,11 @@ impl AgentsDesk<'_> {
     pub async fn add(&self, grant: &Grant, new: NewAgent) -> Result<(AgentView, bool), Error> {
         self.house.admit(grant, Action::AgentAdd, Subject::Agent(&new.name)).await?;
         let dialect = dialect_of(&new.dialect)?;
-        if matches!(dialect, Dialect::Custom | Dialect::Terminal) {
-            let why = format!("`{dialect}` cannot be used for tasks yet; `shell` runs any command");
-            return Err(Error::field("dialect", why));
+        if new.phrases.is_some() && dialect != Dialect::Custom {
+            return Err(Error::field("phrases", "they go with the dialect `custom`"));
+        }
+        if let Some(Err(error)) = new.phrases.clone().map(serde_json::from_value::<Phrases>) {
+            return Err(Error::field("phrases", error.to_string()));
         }
         if let Some(command) = &new.command {
             check_command(command).map_err(|error| Error::field("command", error.to_string()))?;
@@ -54,12 +57,32 @@ impl AgentsDesk<'_> {
             model: new.model,
             template: new.template,
             at_once: new.at_once,
+            phrases: new.phrases,
+            mcp: new.mcp,
+            commands: new.commands.unwrap_or_default(),
             built_in: false,
             created_at: before.as_ref().map_or(now, |before| before.created_at),
             updated_at: now,
             revision: before.as_ref().map_or(1, |before| before.revision + 1),
         };
-        dialect.check(&settings(&agent)).map_err(|error| Error::field("command", error.to_string()))?;
+        let field = if dialect == Dialect::Custom { "phrases" } else { "command" };
+        dialect.check(&settings(&agent)).map_err(|error| Error::field(field, error.to_string()))?;
+        Ok((self.write(grant, agent).await?, before.is_some()))
+    }
+
+    /// Changes a part of an agent. One that came with the house is one of our own from then on.
+    pub async fn change(&self, grant: &Grant, name: &AgentId, change: AgentChange) -> Result<AgentView, Error> {
+        self.house.admit(grant, Action::AgentAdd, Subject::Agent(name)).await?;
+        let before = find(self.house, name).await?;
+        let now = self.house.store.now();
+        let created_at = if before.built_in { now } else { before.created_at };
+        let commands = change.commands.unwrap_or_default().apply(&before.commands);
+        let revision = before.revision + 1;
+        self.write(grant, Agent { commands, built_in: false, created_at, updated_at: now, revision, ..before }).await
+    }
+
+    async fn write(&self, grant: &Grant, agent: Agent) -> Result<AgentView, Error> {
+        check_rules(&agent.commands)?;
         let (view, by) = (shown(&agent), grant.clone());
         let told = view.clone();
         let written = self.house.store.change(move |tx| {
@@ -71,7 +94,7 @@ impl AgentsDesk<'_> {
             })
         });
         written.await?;
-        Ok((view, before.is_some()))
+        Ok(view)
     }
 
     /// Forgets an agent that was added. One that came with the house is then as it came.
@@ -94,6 +117,14 @@ impl AgentsDesk<'_> {
     }
 }
 
+/// What may be run is said in so many words.
+pub(crate) fn check_rules(rules: &CommandRules) -> Result<(), Error> {
+    if rules.allow.len().max(rules.deny.len()) > MOST_PATTERNS {
+        return Err(Error::field("commands", format!("at most {MOST_PATTERNS} patterns in a list")));
+    }
+    Ok(())
+}
+
 /// The agent of a name: added, or one that came with the house.
 pub(crate) async fn find(house: &House, name: &AgentId) -> Result<Agent, Error> {
     if let Some(agent) = house.store.agents().find(name).await? {
@@ -109,7 +140,9 @@ pub(crate) fn settings(agent: &Agent) -> AgentSettings {
         command: agent.command.clone(),
         env: agent.env.iter().map(|(name, value)| (name.as_str().to_owned(), value.as_str().to_owned())).collect(),
         model: agent.model.clone(),
-        ..AgentSettings::default()
+        // They were read when they were written.
+        phrases: agent.phrases.clone().and_then(|phrases| serde_json::from_value(phrases).ok()),
+        mcp: agent.mcp,
     }
 }
 
@@ -129,6 +162,9 @@ fn built_in() -> Vec<Agent> {
             model: None,
             template: None,
             at_once: None,
+            phrases: None,
+            mcp: false,
+            commands: Default::default(),
             built_in: true,
             created_at: Timestamp::UNIX_EPOCH,
             updated_at: Timestamp::UNIX_EPOCH,

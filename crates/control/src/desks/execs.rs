@@ -59,10 +59,23 @@ impl Running {
 }
 
 impl ExecsDesk<'_> {
-    /// Starts a command. It goes on whether or not anybody listens.
+    /// Starts a command that somebody asks for, when the rules of the desk let it by. It goes on whether or not anybody
+    /// listens.
     pub async fn start(&self, grant: &Grant, id: &SandboxId, new: NewExec) -> Result<Running, Error> {
         let command = new.command().map_err(|fields| Error::Invalid { fields })?;
         let inside = self.house.enter(grant, id, Action::SandboxExec).await?;
+        self.house.permit(grant, &inside.view, Action::SandboxExec, &command).await?;
+        self.begin(grant, inside, command, new).await
+    }
+
+    /// Starts a command of the house itself.
+    pub(crate) async fn start_own(&self, grant: &Grant, id: &SandboxId, new: NewExec) -> Result<Running, Error> {
+        let command = new.command().map_err(|fields| Error::Invalid { fields })?;
+        let inside = self.house.enter(grant, id, Action::SandboxExec).await?;
+        self.begin(grant, inside, command, new).await
+    }
+
+    async fn begin(&self, grant: &Grant, inside: Inside, command: Command, new: NewExec) -> Result<Running, Error> {
         // Its id is all that the caller of a background exec has of it: it must be known after a restart too.
         let (witness, written) = if new.background == Some(true) {
             let (witness, written) = oneshot::channel();
@@ -244,6 +257,7 @@ impl ExecsDesk<'_> {
             _ => new.command().map_err(|fields| Error::Invalid { fields })?,
         };
         let inside = self.house.enter(grant, id, Action::SandboxTerminal).await?;
+        self.house.permit(grant, &inside.view, Action::SandboxTerminal, &command).await?;
         let mut new = NewExec { background: Some(true), keep_stdin: Some(true), ..new };
         let term = ("TERM".to_owned(), "xterm-256color".to_owned());
         if let (Ok(name), Ok(value)) = (term.0.try_into(), term.1.try_into()) {

@@ -5,6 +5,7 @@ pub(crate) mod areas;
 pub(crate) mod audit;
 pub(crate) mod budgets;
 pub(crate) mod copies;
+pub(crate) mod denials;
 pub(crate) mod events;
 pub(crate) mod execs;
 pub(crate) mod files;

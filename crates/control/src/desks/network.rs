@@ -8,7 +8,7 @@ use std::sync::Arc;
 use carrel_model::{
     Action, Grant, SandboxId,
     public::{NewNetwork, SandboxView},
-    sandbox::{Network, Phase},
+    sandbox::{HostRule, MOST_ALLOWED, Network, NetworkMode, Phase},
 };
 use carrel_sandbox::{ProviderError, Reach};
 
@@ -19,6 +19,37 @@ impl SandboxesDesk<'_> {
     /// Replaces the whole network of a sandbox. When this returns it holds, and what it does not allow is cut.
     pub async fn set_network(&self, grant: &Grant, id: &SandboxId, new: NewNetwork) -> Result<Arc<SandboxView>, Error> {
         let network = new.policy().map_err(|fields| Error::Invalid { fields })?;
+        self.change_network(grant, id, |_| Ok(network)).await
+    }
+
+    /// Lets a sandbox reach more hosts. One that reached nobody reaches these from then on.
+    pub async fn allow_hosts(
+        &self,
+        grant: &Grant,
+        id: &SandboxId,
+        hosts: Vec<HostRule>,
+    ) -> Result<Arc<SandboxView>, Error> {
+        self.change_network(grant, id, |former| {
+            if former.mode == NetworkMode::Open {
+                let why = format!("the network of sandbox {id} is open: there is no list to add to");
+                return Err(Error::Conflict { why });
+            }
+            let mut network = Network { mode: NetworkMode::Allow, ..former.clone() };
+            network.allow.extend(hosts.into_iter().filter(|host| !former.allow.contains(host)));
+            if network.allow.len() > MOST_ALLOWED {
+                return Err(Error::field("allow", format!("at most {MOST_ALLOWED} hosts")));
+            }
+            Ok(network)
+        })
+        .await
+    }
+
+    async fn change_network(
+        &self,
+        grant: &Grant,
+        id: &SandboxId,
+        change: impl FnOnce(&Network) -> Result<Network, Error>,
+    ) -> Result<Arc<SandboxView>, Error> {
         let former = self.house.store.sandboxes().find(id).await?.ok_or_else(|| Error::no_sandbox(id))?;
         let subject = carrel_model::Subject::from(&former);
         self.house.admit(grant, Action::SandboxNetwork, subject).await?;
@@ -26,6 +57,7 @@ impl SandboxesDesk<'_> {
             let why = format!("sandbox {id} is {}: its network is changed while it works", former.phase.word());
             return Err(Error::Conflict { why });
         }
+        let network = change(&former.spec.network)?;
         if network.interface != former.spec.network.interface {
             return Err(Error::field("network.interface", "an interface is chosen when a sandbox is made"));
         }

@@ -5,7 +5,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use carrel_model::{
-    Action, Grant, Subject,
+    Action, Grant, SandboxId, Subject,
     audit::{AuditLine, Outcome},
     public::SecretText,
     volume::OutboundSecret,
@@ -22,6 +22,11 @@ pub struct OutboundDesk<'h> {
 }
 
 impl OutboundDesk<'_> {
+    /// Tells whoever works at a desk of a host that it was not let through to.
+    pub async fn turned_back(&self, sandbox: &SandboxId, host: &str, why: &str) -> Result<(), Error> {
+        self.house.tell_unreached(sandbox, host, why).await
+    }
+
     /// Sets a new one.
     pub async fn create(
         &self,

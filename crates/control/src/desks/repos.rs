@@ -28,10 +28,15 @@ const TOUCHED_EVERY: jiff::SignedDuration = jiff::SignedDuration::from_mins(10);
 const FORGES: [&str; 3] = ["embedded", "github", "gitea"];
 
 impl ReposDesk<'_> {
-    /// All repositories, by name.
-    pub async fn list(&self, grant: &Grant) -> Result<Vec<RepoView>, Error> {
+    /// The repositories, by name: all of them, unless somebody asks for so many.
+    pub async fn list(&self, grant: &Grant, paging: &Paging) -> Result<Page<RepoView>, Error> {
         self.house.admit(grant, Action::RepoRead, Subject::House).await?;
-        Ok(self.house.store.repos().list().await?.iter().map(RepoView::from).collect())
+        let mut repos = self.house.store.repos().list().await?;
+        if let Some(after) = &paging.cursor {
+            repos.retain(|repo| repo.name.as_str() > after.as_str());
+        }
+        let next = paging.limit.and_then(|_| Paging::cut(&mut repos, paging.limit(), |repo| repo.name.to_string()));
+        Ok(Page { items: repos.iter().map(RepoView::from).collect(), next })
     }
 
     /// Shows one.
@@ -257,6 +262,7 @@ fn check(rules: RepoRules) -> Result<RepoRules, Error> {
     if !rules.pulls.reviewers.iter().all(is_name) || rules.pulls.reviewers.len() > 15 {
         return Err(Error::field("pulls.reviewers", "at most 15 logins, each of 1 to 100 characters in one line"));
     }
+    super::agents::check_rules(&rules.commands)?;
     Ok(rules)
 }
 

@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use carrel_envd::{
     EnvdError,
-    wire::{Operation, sign},
+    wire::{Codec, Deframer, Envelope, Operation, process::StartRequest, sign},
 };
 use carrel_model::{
     Action, Authority, Grant, SandboxId, Subject, Timestamp,
-    public::SandboxView,
+    public::{Command, SandboxView},
     sandbox::{Phase, PortAccess, Want},
 };
 use carrel_store::Filter;
@@ -125,6 +125,30 @@ impl PortsDesk<'_> {
             (PortAccess::Token, None, None) => Err(TurnedAway::TokenWanted),
             (PortAccess::Keys, None, _) => Err(TurnedAway::KeyWanted),
         }
+    }
+
+    /// Lets a command by that a visitor asks envd for, as its desk's rules want it.
+    pub async fn permit_start(&self, id: &SandboxId, codec: Option<Codec>, asked: &[u8]) -> Result<(), Error> {
+        let view = SandboxesDesk { house: self.house }.look(id).await?;
+        if view.repo.is_none() && view.agent_id.is_none() {
+            return Ok(());
+        }
+        let mut deframer = Deframer::default();
+        deframer.push(asked);
+        let message = loop {
+            match (codec, deframer.next_envelope()) {
+                (Some(codec), Ok(Some(Envelope::Message(message)))) => {
+                    break codec.decode::<StartRequest>(&message).ok();
+                }
+                // Passed over there, and so here.
+                (Some(_), Ok(Some(Envelope::End(_)))) => {}
+                _ => break None,
+            }
+        };
+        // What we do not understand envd does not understand either, and says so.
+        let Some(process) = message.and_then(|start| start.process) else { return Ok(()) };
+        let argv = std::iter::once(process.cmd).chain(process.args).collect();
+        self.house.permit(&visitor(&view, None), &view, Action::SandboxExec, &Command::Argv(argv)).await
     }
 
     /// The sandbox that asks for this token, among those that work here.

@@ -165,7 +165,7 @@ impl Trial {
             timeout_s: Lifetime::new(CHECK_LASTS),
             ..NewExec::default()
         };
-        let mut running = ExecsDesk { house: &self.house }.start(&self.grant, &self.id, new).await?;
+        let mut running = ExecsDesk { house: &self.house }.start_own(&self.grant, &self.id, new).await?;
         let mut log = Vec::new();
         while let Some(chunks) = running.output.next().await? {
             for chunk in chunks.iter().filter(|chunk| chunk.stream != Stream::Carrel) {

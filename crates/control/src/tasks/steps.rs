@@ -457,7 +457,7 @@ impl Hand<'_> {
                 let line = format!("git fetch -q origin '{0}' && git reset -q --hard FETCH_HEAD", task.branch);
                 let follow =
                     NewExec { command: Some(line), cwd: Some(carrel_git::WORKSPACE.to_owned()), ..NewExec::default() };
-                let mut running = ExecsDesk { house }.start(&self.grant, sandbox, follow).await?;
+                let mut running = ExecsDesk { house }.start_own(&self.grant, sandbox, follow).await?;
                 while running.output.next().await?.is_some() {}
                 Ok(true)
             }

@@ -8,7 +8,8 @@ use carrel_model::{
     CommitId, ExecId, Grant, SandboxId, SessionId, Timestamp,
     agent::{Agent, Voice},
     exec::{Exec, ExecStatus},
-    public::NewExec,
+    number::Whole,
+    public::{ExecSize, NewExec},
     session::{Moment, MomentKind, Session, ToolUse, Turn},
 };
 use carrel_store::{Stream, Tx};
@@ -91,7 +92,8 @@ where
     let mut over = Over { delivered: answered, ..Over::default() };
     if at.saves {
         match save(house, at.sandbox).await {
-            Ok(commit) => over.commit = commit,
+            // What was saved during the turn is its checkpoint as well.
+            Ok(commit) => over.commit = commit.or(last_save(house, at.session, at.sandbox).await?),
             Err(why) => over.notes.push(format!("The work could not be saved: {why}")),
         }
     }
@@ -193,19 +195,21 @@ async fn start(
         };
         env.insert(name, value);
     }
-    if launch.terminal {
-        let why = "an agent with an interface of its own is started by a person, with `carrel sandbox shell`";
-        return Err(Error::Conflict { why: why.into() });
-    }
-    let argv = wrapped(launch.argv, &modes, &turn.exec);
-    let new = NewExec {
-        argv: Some(argv),
+    let mut new = NewExec {
         cwd: at.rules.repo.is_some().then(|| carrel_git::WORKSPACE.to_owned()),
         env: Some(env),
-        stdin: Some(launch.stdin.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()),
         background: Some(true),
         ..NewExec::default()
     };
+    if launch.terminal {
+        // A screen is drawn for somebody who sits at it: nothing stands between them.
+        (new.argv, new.terminal, new.keep_stdin) = (Some(launch.argv), screen(), Some(true));
+        invite(house, at, &turn.exec).await?;
+    } else {
+        new.argv = Some(wrapped(launch.argv, &modes, &turn.exec));
+        let stdin = launch.stdin.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        new.stdin = Some(stdin.unwrap_or_default());
+    }
     let running = ExecsDesk { house }.start_as(grant, at.sandbox, turn.exec.clone(), new).await?;
     let (id, exec) = (at.session.clone(), turn.exec.clone());
     edit(house, &id, move |session| {
@@ -215,6 +219,32 @@ async fn start(
     })
     .await?;
     Ok(running)
+}
+
+/// The size of a screen before anybody has sat down at it.
+fn screen() -> Option<ExecSize> {
+    Some(ExecSize { cols: Whole::new(120)?, rows: Whole::new(32)? })
+}
+
+/// Says where an agent with an interface of its own waits for somebody.
+async fn invite(house: &Arc<House>, at: &At<'_>, exec: &ExecId) -> Result<(), Error> {
+    let (id, number) = (at.session.clone(), exec.clone());
+    let text = format!(
+        "Its own interface runs in a terminal of the desk: `carrel sandbox shell {} --attach {number}`. The turn is over when \
+         it is left.",
+        at.sandbox
+    );
+    let told = house.store.change(move |tx| {
+        Box::pin(async move {
+            let mut session = tx.lock_session(&id).await?.ok_or_else(|| no_session(&id))?;
+            let mut said = moment(MomentKind::Note, Voice::House, text);
+            said.turn = session.turns;
+            tx.say(&mut session, said).await?;
+            tx.put_session(&mut session).await?;
+            Ok::<_, Error>(())
+        })
+    });
+    told.await
 }
 
 /// What runs the agent: gives files their permissions, which uploads have none of, and ends when the agent does. What it
@@ -362,7 +392,7 @@ pub(super) async fn signal(house: &Arc<House>, grant: &Grant, sandbox: &SandboxI
     let Ok(Some(Exec { pid: Some(pid), .. })) = settled(house, exec).await else { return };
     let line = format!("kill -s {word} -- -{pid}");
     let kill = NewExec { command: Some(line), cwd: Some("/".into()), ..NewExec::default() };
-    match (ExecsDesk { house }).start(grant, sandbox, kill).await {
+    match (ExecsDesk { house }).start_own(grant, sandbox, kill).await {
         Ok(mut running) => while let Ok(Some(_)) = running.output.next().await {},
         Err(error) => tracing::warn!(%sandbox, error = &error as &dyn std::error::Error, "an agent was not signalled"),
     }
@@ -386,6 +416,17 @@ async fn save(house: &Arc<House>, sandbox: &SandboxId) -> Result<Option<CommitId
         tracing::warn!(%sandbox, why, "work was not saved");
     }
     saved
+}
+
+/// What a desk saved last, if anything was ever saved there.
+async fn last_save(house: &Arc<House>, id: &SessionId, sandbox: &SandboxId) -> Result<Option<CommitId>, Error> {
+    let session = house.store.sessions().find(id).await?.ok_or_else(|| no_session(id))?;
+    let Some(repo) = &session.repo else { return Ok(None) };
+    let Some(spec) = house.store.sandboxes().find(sandbox).await?.map(|found| found.spec) else { return Ok(None) };
+    match work::holder_of(house, sandbox, &spec).await? {
+        Some(holder) => Ok(house.library.mirror(repo).await?.saved(&holder).await?),
+        None => Ok(None),
+    }
 }
 
 /// Writes moments of a turn down, and how many there are now.

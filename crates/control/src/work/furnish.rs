@@ -148,7 +148,11 @@ async fn clone(
 fn understand(error: Error) -> ProviderError {
     let why = error.to_string();
     match error {
-        Error::NotFound { .. } | Error::Invalid { .. } | Error::Denied(_) | Error::Spent { .. } => {
+        Error::NotFound { .. }
+        | Error::Invalid { .. }
+        | Error::Denied(_)
+        | Error::Refused { .. }
+        | Error::Spent { .. } => {
             ProviderError::Unfit { why }
         }
         Error::Conflict { .. } | Error::Limited { .. } | Error::Unavailable { .. } | Error::Inside { .. } => {

@@ -7,4 +7,5 @@ mod fake;
 mod gitea;
 mod github;
 mod letters;
+mod nats;
 mod unreliable;

@@ -4,6 +4,7 @@
 
 mod area;
 mod ask;
+mod command;
 mod entry;
 mod exec;
 mod hook;
@@ -22,6 +23,7 @@ pub use ask::{
     Defaults, Field, KeyChange, NewCheckout, NewFork, NewKey, NewLimits, NewNetwork, NewPause, NewSandbox, NewSnapshot,
     NewTimeout, NewVolumeMount, SignIn,
 };
+pub use command::{AgentChange, CommandRulesChange, MoreHosts};
 pub use entry::{Cursor, Drain, Entry, Happening, Kind, Reset};
 pub use exec::{
     Activity, Command, ExecSignal, ExecSize, ExecView, Executed, FileEntry, FileKind, LogLine, NewExec, StatsView,

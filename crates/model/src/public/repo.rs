@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::CommandRulesChange;
 use crate::{
     Branch, BranchFormat, CommitId, KeyId, PushId, RepoName, RepoSource, SandboxId, TaskId,
     number::Whole,
@@ -57,6 +58,9 @@ pub struct NewRepo {
     /// What is wanted of its pull requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pulls: Option<PullRulesChange>,
+    /// What may be run at its desks when somebody asks for it from outside.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commands: Option<CommandRulesChange>,
 }
 
 /// What a repository's forge answered when it was asked who we are there and what we may do.
@@ -114,6 +118,9 @@ pub struct RepoChange {
     /// What is wanted of its pull requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pulls: Option<PullRulesChange>,
+    /// What may be run at its desks when somebody asks for it from outside.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commands: Option<CommandRulesChange>,
 }
 
 impl NewRepo {
@@ -131,6 +138,7 @@ impl NewRepo {
             allow_secrets: self.allow_secrets,
             largest_file_mb: self.largest_file_mb,
             pulls: self.pulls.clone(),
+            commands: self.commands.clone(),
         }
     }
 }
@@ -154,6 +162,7 @@ impl RepoChange {
             allow_secrets: self.allow_secrets.unwrap_or(rules.allow_secrets),
             largest_file_mb: self.largest_file_mb.or(rules.largest_file_mb),
             pulls: self.pulls.unwrap_or_default().apply(&rules.pulls),
+            commands: self.commands.unwrap_or_default().apply(&rules.commands),
         }
     }
 }

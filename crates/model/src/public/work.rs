@@ -11,6 +11,7 @@ use crate::{
     AgentId, Branch, CommitId, KeyId, RepoName, SandboxId, SessionId, TaskId, TemplateName,
     agent::{Agent, DialectName, Voice},
     area::Claim,
+    command::CommandRules,
     number::Whole,
     sandbox::{EnvName, EnvValue, Isolation, Lifetime, MOST_ALLOWED, MOST_HEADERS, Network, NetworkMode},
     session::{Moment, Session, SessionPhase},
@@ -42,6 +43,16 @@ pub struct NewAgent {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<u64>, minimum = 1, maximum = 10_000)]
     pub at_once: Option<Whole<1, 10_000>>,
+    /// How an agent of dialect `custom` is run and read, as data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub phrases: Option<serde_json::Value>,
+    /// Whether the tools of its desk are offered to it.
+    #[serde(default, skip_serializing_if = "super::view::is_false")]
+    pub mcp: bool,
+    /// What may be run at its desks when somebody asks for it from outside.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commands: Option<CommandRules>,
 }
 
 /// An agent.
@@ -64,6 +75,16 @@ pub struct AgentView {
     /// How many of its tasks may work at the same time.
     #[schema(value_type = Option<u64>)]
     pub at_once: Option<Whole<1, 10_000>>,
+    /// How an agent of dialect `custom` is run and read, as data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub phrases: Option<serde_json::Value>,
+    /// Whether the tools of its desk are offered to it.
+    #[serde(default, skip_serializing_if = "super::view::is_false")]
+    pub mcp: bool,
+    /// What may be run at its desks when somebody asks for it from outside.
+    #[serde(default, skip_serializing_if = "CommandRules::is_open")]
+    pub commands: CommandRules,
     /// It came with the house.
     pub built_in: bool,
     /// Whether its program is installed on this host.
@@ -88,6 +109,9 @@ impl AgentView {
             model: agent.model.clone(),
             template: agent.template.clone(),
             at_once: agent.at_once,
+            phrases: agent.phrases.clone(),
+            mcp: agent.mcp,
+            commands: agent.commands.clone(),
             built_in: agent.built_in,
             found,
             hint,

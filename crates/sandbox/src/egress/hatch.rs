@@ -29,6 +29,11 @@ pub trait Behind: Send + Sync {
         let _ = name;
         None
     }
+
+    /// Hears of a host that a sandbox was not let through to, and why.
+    async fn turned_back(&self, sandbox: &SandboxId, host: &str, why: &str) {
+        let _ = (sandbox, host, why);
+    }
 }
 
 /// The hatch of a house. Clones share it.
@@ -85,6 +90,14 @@ impl Through {
     /// The value of a secret that is put into a header on its way out.
     pub(super) async fn reveal(&self, name: &str) -> Option<SecretString> {
         self.hatch.behind().await?.reveal(name).await
+    }
+
+    /// Tells the house of a host that was refused, beside: nobody waits for it.
+    pub(super) fn turned_back(&self, host: &str, why: &str) {
+        // A house that is still opening, or closed, is not told.
+        let Some(behind) = self.hatch.0.borrow().clone() else { return };
+        let (sandbox, host, why) = (self.sandbox.clone(), host.to_owned(), why.to_owned());
+        tokio::spawn(async move { behind.turned_back(&sandbox, &host, &why).await });
     }
 
     /// Passes a request on and the answer back.

@@ -56,6 +56,10 @@ pub async fn answer(ear: impl Ear, policy: Arc<Policy>, traffic: Arc<Traffic>, h
         let verdict = if ports.is_empty() {
             tracing::info!(sandbox = %policy.sandbox, host = question.name, "blocked on its way out: the name may not be asked for");
             metrics::counter!("carrel_egress_blocked_total").increment(1);
+            if let Some(hatch) = &hatch {
+                let why = format!("{} is not on the list of hosts that this sandbox may reach", question.name);
+                hatch.turned_back(&question.name, &why);
+            }
             Verdict::Refused
         } else if policy.has_interface() {
             while listening.try_join_next().is_some() {}

@@ -117,6 +117,9 @@ async fn answer(
         Err(Unreached::Refused(refused)) => {
             tracing::info!(sandbox = %policy.sandbox, host, port, "blocked on its way out: {refused}");
             metrics::counter!("carrel_egress_blocked_total").increment(1);
+            if let Some(hatch) = &hatch {
+                hatch.turned_back(&host, &refused.to_string());
+            }
             return sentence(StatusCode::FORBIDDEN, &refused.to_string());
         }
         Err(Unreached::Failed(error)) => {

@@ -3,5 +3,6 @@
 
 mod abuse;
 mod contract;
+mod gateway;
 mod intruder;
 mod yard;

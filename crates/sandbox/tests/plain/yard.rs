@@ -175,6 +175,11 @@ impl Yard {
 
     /// The same; an error when it could not be started.
     pub async fn start(&self, id: &SandboxId, command: &str) -> Result<Ran, EnvdError> {
+        self.run_by(&self.envd(id).await, command).await
+    }
+
+    /// The same, by a line that is there already.
+    pub async fn run_by(&self, envd: &Envd, command: &str) -> Result<Ran, EnvdError> {
         let start = Start {
             program: "/bin/sh".into(),
             args: vec!["-c".into(), command.into()],
@@ -182,7 +187,7 @@ impl Yard {
             cwd: Some("/".into()),
             ..Start::default()
         };
-        let mut events = self.envd(id).await.start(&start).await?;
+        let mut events = envd.start(&start).await?;
         let (mut out, mut err, mut code) = (Vec::new(), Vec::new(), None);
         while let Some(event) = events.next().await {
             match event? {

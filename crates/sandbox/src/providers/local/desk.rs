@@ -295,14 +295,23 @@ impl Inner {
     }
 
     /// The listener of an earlier life died with it; the port is free for the next one.
-    pub(crate) async fn reopen_gateway(&self, desk: &mut Desk, place: &Arc<Place>) {
+    pub(crate) async fn reopen_gateway(self: &Arc<Self>, desk: &mut Desk, place: &Arc<Place>) {
         let Some(network) = desk.network.clone() else { return };
         let (done, opened) = tokio::sync::oneshot::channel();
         self.visitor.listen(network, std::net::Ipv4Addr::LOCALHOST, GATEWAY_PORT, move |answer| {
             let _ = done.send(answer);
         });
-        match opened.await {
-            Ok(Ok(listener)) => self.serve_gateway(desk, place, listener),
+        let opened = match (opened.await, desk.record.first) {
+            // A plain user cannot send a thread there: a process goes.
+            (Ok(Err(error)), Some(first)) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+                let inner = Arc::clone(self);
+                aside(move || inner.yard.launcher.listen(first, GATEWAY_PORT)).await
+            }
+            (Ok(answer), _) => answer,
+            (Err(_), _) => Err(std::io::ErrorKind::BrokenPipe.into()),
+        };
+        match opened {
+            Ok(listener) => self.serve_gateway(desk, place, listener),
             // Somebody inside has taken the port meanwhile: the sandbox does without.
             _ => desk.record.unfit.push("its gateway could not be opened again".into()),
         }

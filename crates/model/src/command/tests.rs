@@ -1,0 +1,178 @@
+//! What is let by, what is not, and that nothing slips by unread.
+
+use super::*;
+
+fn rules(allow: &[&str], deny: &[&str]) -> CommandRules {
+    let read = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect();
+    CommandRules { allow: read(allow), deny: read(deny) }
+}
+
+fn line(text: &str) -> Command {
+    Command::Line(text.to_owned())
+}
+
+fn argv(words: &[&str]) -> Command {
+    Command::Argv(words.iter().map(|word| (*word).to_owned()).collect())
+}
+
+#[test]
+fn without_rules_everything_may_be_run() {
+    assert_eq!(CommandRules::default().judge(&line("rm -rf / `x`")), Ok(()));
+}
+
+#[test]
+fn a_program_alone_fits_whatever_its_arguments_are() {
+    let only = rules(&["git", "make test", "npm run *", "cargo ** --locked"], &[]);
+    for good in [
+        "git",
+        "git push --force",
+        "/usr/bin/git status",
+        "make test",
+        "npm run lint",
+        "cargo build --release --locked",
+        "cargo --locked",
+        "git add -A && git commit -m 'one two' && make test >log 2>&1",
+        "cd='x' git status; (git log | git shortlog)",
+        "if git diff --quiet; then make test; fi",
+        "env GIT_PAGER=cat git log",
+        "sh -c 'git status && make test'",
+        "echo=1\nmake test",
+    ] {
+        assert_eq!(only.judge(&line(good)), Ok(()), "{good}");
+    }
+    for bad in
+        ["make", "make test install", "npm run", "npm run a b", "cargo build", "gitx", "curl x", "git log; curl x"]
+    {
+        assert!(only.judge(&line(bad)).is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn a_prohibition_is_found_wherever_it_stands_in_a_line() {
+    let closed = rules(&[], &["git ** push **", "rm -*r*", "curl", "/opt/secret/tool"]);
+    for bad in [
+        "git push",
+        "git -C x push origin",
+        "true && git push",
+        "true;git push",
+        "echo $(git push)",
+        "echo \"today $(git push) was\"",
+        "(cd x; git push)",
+        "bash -lc 'git push'",
+        "sh -ec \"git push\"",
+        "sh -c -x 'git push'",
+        "eval git push",
+        "exec git push",
+        "FOO=1 git push",
+        "env A=b git push",
+        "sudo curl x",
+        "g'i't push",
+        "gi\\t push",
+        "\"git\" push",
+        "git $x",
+        "git \"$x\"",
+        "rm -rf",
+        "/usr/bin/curl http://x",
+        "while true; do curl x; done",
+        "{ curl x; }",
+        "! curl x",
+        "true | curl x",
+        "true & curl x",
+        ">/dev/null curl x",
+        "/opt/secret/tool",
+    ] {
+        assert!(
+            matches!(closed.judge(&line(bad)), Err(Refused::Forbidden { .. })),
+            "{bad}: {:?}",
+            closed.judge(&line(bad))
+        );
+    }
+    for good in [
+        "git status",
+        "git commit -m push-ups",
+        "echo curl",
+        "echo $HOME",
+        "tool",
+        "rm x",
+        "for x in a b; do echo $x; done",
+    ] {
+        assert_eq!(closed.judge(&line(good)), Ok(()), "{good}");
+    }
+    assert!(closed.judge(&argv(&["git", "push"])).is_err());
+    assert!(closed.judge(&argv(&["/bin/sh", "-c", "git push"])).is_err());
+    assert_eq!(closed.judge(&argv(&["echo", "$(git push)"])), Ok(()), "no shell reads it");
+}
+
+#[test]
+fn what_cannot_be_read_is_not_guessed() {
+    let closed = rules(&[], &["curl"]);
+    for odd in [
+        "`curl x`",
+        "$x y",
+        "${x} y",
+        "cat <<EOF\ncurl\nEOF",
+        "f() { curl x; }; f",
+        "case x in *) curl;; esac",
+        "echo 'open",
+        "echo $(open",
+        "sh -c \"$x\"",
+        "eval $x",
+        "diff <(curl x) y",
+        "echo ${x:-$(curl y)}",
+        "$'curl' x",
+        "sudo -u root curl",
+        "env --split-string='curl x'",
+        "cu* x",
+    ] {
+        assert!(
+            matches!(closed.judge(&line(odd)), Err(Refused::Unreadable { .. })),
+            "{odd}: {:?}",
+            closed.judge(&line(odd))
+        );
+    }
+}
+
+#[test]
+fn an_unknown_word_fits_no_allowance_but_the_widest() {
+    let only = rules(&["echo *", "cat **"], &[]);
+    assert!(only.judge(&line("echo $x")).is_err(), "it may become two words");
+    assert_eq!(only.judge(&line("cat $x *.txt")), Ok(()));
+}
+
+#[test]
+fn a_refusal_says_what_would_allow_it() {
+    let only = rules(&["git"], &[]);
+    let Err(Refused::NotListed { runs }) = only.judge(&line("make  'test' x")) else { panic!("it is not listed") };
+    assert_eq!(runs, "make test x");
+    assert_eq!(CommandRules::pattern_for(&runs).unwrap().as_str(), "make test x");
+    assert_eq!(CommandRules::pattern_for("echo '*'"), None);
+}
+
+#[test]
+fn patterns_of_characters() {
+    for (pattern, text, fits) in [
+        ("*", "", true),
+        ("a*c", "abbc", true),
+        ("a*c", "abb", false),
+        ("?", "", false),
+        ("?b*", "abc", true),
+        ("**", "x", true),
+        ("a*b*c", "axxbyyc", true),
+        ("task_*", "task_show", true),
+    ] {
+        assert_eq!(is_like(pattern, text), fits, "{pattern} {text}");
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn reading_never_panics_and_never_hides_a_plain_program(before in "[ -~\n]{0,40}", after in "[ -~]{0,20}") {
+        let closed = rules(&[], &["forbidden"]);
+        let _ = closed.judge(&line(&before));
+        // After a line end that nothing has opened, a program is a program.
+        if line::read(&before).is_ok() && !before.ends_with('\\') {
+            let text = format!("{before}\nforbidden {after}");
+            proptest::prop_assert!(closed.judge(&line(&text)).is_err(), "{text:?}");
+        }
+    }
+}

@@ -10,10 +10,12 @@ use std::{
     time::{Duration, Instant},
 };
 
+use carrel_envd::Start;
 use carrel_model::{
     TemplateName,
     sandbox::{Limits, Spec, VolumeMount},
 };
+use futures::StreamExt;
 use tokio::sync::Notify;
 
 use super::{
@@ -229,8 +231,15 @@ impl Inner {
 
     /// Asks its envd something, so that it has come up before anybody needs it, and opens lines for its first callers.
     async fn warm(&self, (record, held): &(Record, Held)) {
+        /// There in nearly every template; where it is not, the first command finds what it runs for itself.
+        const ANYTHING: &str = "/bin/true";
         let envd = self.envd_of(record, held);
         let _ = envd.health().await;
+        // The first command in a jail pays for what the kernel looks up and maps once: the slot pays that here.
+        let first = Start { program: ANYTHING.into(), timeout: Some(Duration::from_secs(5)), ..Start::default() };
+        if let Ok(mut events) = envd.start(&first).await {
+            while let Some(Ok(_)) = events.next().await {}
+        }
         envd.hang_up();
         if self.yard.socket_path(record).is_none() {
             let caller = self.caller(held);

@@ -91,8 +91,9 @@ async fn a_shell_is_a_real_terminal() {
         // What is typed is passed on letter by letter: nothing is kept here.
         assert!(!tcgetattr(&person.theirs).unwrap().local_modes.contains(LocalModes::ICANON));
         resize(&person.ours, 44, 120);
-        // A program inside hears of it, as it would here.
-        person.types("trap 'stty size; exit 7' WINCH; test \"$(stty size)\" = '44 120' && kill -WINCH $$; echo waits; while :; do sleep 0.05; done\n");
+        // The terminal inside follows. Whoever is in front of it is told; here it is asked, because a shell gives the front
+        // away to each program that it waits for.
+        person.types("until test \"$(stty size)\" = '44 120'; do sleep 0.05; done; stty size; exit 7\n");
         person.sees("\r\n44 120\r\n");
         while person.child.try_wait().unwrap().is_none() {
             std::thread::yield_now();

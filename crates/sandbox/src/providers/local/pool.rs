@@ -198,6 +198,25 @@ impl Inner {
         template: &Template,
         spec: &Spec,
     ) -> Result<(Record, Held), ProviderError> {
+        if let Some(slot) = self.waiting_slot(template, spec).await? {
+            return Ok(slot);
+        }
+        self.pool.misses.fetch_add(1, Ordering::Relaxed);
+        metrics::counter!("carrel_pool_misses_total").increment(1);
+        self.pool.live.fetch_add(1, Ordering::SeqCst);
+        let made = self.make_slot(template.clone(), spec.limits, spec.volumes.clone(), false).await;
+        if self.pool.live.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.pool.taken.notify_one();
+        }
+        made
+    }
+
+    /// A slot that waits, if one does.
+    pub(crate) async fn waiting_slot(
+        self: &Arc<Self>,
+        template: &Template,
+        spec: &Spec,
+    ) -> Result<Option<(Record, Held)>, ProviderError> {
         // Nothing waits with a volume that is somebody's.
         let waits = spec.volumes.is_empty();
         while let Some((record, held)) = waits.then(|| self.pool.take(template, spec.limits)).flatten() {
@@ -208,16 +227,9 @@ impl Inner {
             }
             self.pool.hits.fetch_add(1, Ordering::Relaxed);
             metrics::counter!("carrel_pool_hits_total").increment(1);
-            return Ok((record, held));
+            return Ok(Some((record, held)));
         }
-        self.pool.misses.fetch_add(1, Ordering::Relaxed);
-        metrics::counter!("carrel_pool_misses_total").increment(1);
-        self.pool.live.fetch_add(1, Ordering::SeqCst);
-        let made = self.make_slot(template.clone(), spec.limits, spec.volumes.clone(), false).await;
-        if self.pool.live.fetch_sub(1, Ordering::SeqCst) == 1 {
-            self.pool.taken.notify_one();
-        }
-        made
+        Ok(None)
     }
 
     /// A slot for one step of a recipe.

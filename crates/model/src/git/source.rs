@@ -294,7 +294,8 @@ mod tests {
         ] {
             assert!(near.parse::<RepoSource>().unwrap().is_near(), "{near}");
         }
-        for far in ["https://example.org/a", "git@10.0.0.1:a", "https://[fd00::1]/a", "github:a/b", "https://a1.b2c/d"] {
+        for far in ["https://example.org/a", "git@10.0.0.1:a", "https://[fd00::1]/a", "github:a/b", "https://a1.b2c/d"]
+        {
             assert!(!far.parse::<RepoSource>().unwrap().is_near(), "{far}");
         }
     }

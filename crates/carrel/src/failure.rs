@@ -111,6 +111,7 @@ impl From<StoreError> for Failure {
             StoreError::Foreign { .. } => {
                 ("give another place with --data or --database; nothing was changed", Exit::Conflict)
             }
+            StoreError::Astray => ("put the file back, or restore a backup", Exit::Failed),
             StoreError::Full => ("make room, then start Carrel again; `carrel df` says what takes it", Exit::Failed),
             StoreError::LeaseLost { .. } | StoreError::Corrupt { .. } | StoreError::Busy | StoreError::Failed(_) => {
                 ("the log says more", Exit::Failed)

@@ -123,8 +123,14 @@ impl House {
                 Error::Conflict { why }
             }
             EnvdError::Invalid(why) => Error::field(what, why),
+            // A place that may not be written is no matter of who asks.
+            EnvdError::Refused(why) if what == "path" && !why.contains("user") => Error::field("path", why),
             EnvdError::Refused(why) => Error::field("user", why),
-            EnvdError::Broken(why) => Error::Inside { why: format!("inside sandbox {id}: {why}") },
+            EnvdError::Broken(why) => {
+                let full = why.contains("(os error 11)");
+                let hint = if full { "; it has as many processes as it may have" } else { "" };
+                Error::Inside { why: format!("inside sandbox {id}: {why}{hint}") }
+            }
         }
     }
 

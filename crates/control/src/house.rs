@@ -8,7 +8,7 @@ use std::{
 };
 
 use carrel_model::{
-    Action, Grant, ProviderName, Subject,
+    Action, Grant, ProviderName, Subject, Timestamp,
     audit::{AuditLine, Outcome},
     exec::Exec,
     public::{Readiness, ReadinessView},
@@ -72,6 +72,8 @@ pub(crate) struct House {
     pub(crate) exec_news: broadcast::Sender<Arc<Exec>>,
     /// The browsers that sign out here, by the hash of what they showed.
     pub(crate) sign_outs: broadcast::Sender<String>,
+    /// When this life of the server began.
+    pub(crate) began_at: Timestamp,
     draining: watch::Sender<bool>,
     /// How the database was when somebody last asked, for a moment: anybody may ask, and asking writes.
     pinged: tokio::sync::Mutex<Option<(Instant, String)>>,
@@ -138,6 +140,7 @@ impl Control {
             scribe: Scribe::new(store.clone()),
             exec_news: broadcast::Sender::new(256),
             sign_outs: broadcast::Sender::new(64),
+            began_at: store.now(),
             store,
             settings,
             providers,

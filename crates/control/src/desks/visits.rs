@@ -101,7 +101,7 @@ impl PortsDesk<'_> {
         let (envd, _) = self.house.line(&view).await?;
         let line = match visit.to {
             Destination::Envd => envd.line().await,
-            Destination::Port(port) => envd.port(port).await,
+            Destination::Port(port) => super::ports::listened(&envd, port).await,
         };
         match line {
             Ok(line) => {

@@ -78,7 +78,8 @@ impl Mirror {
         let old = self.path();
         let draft = self.draft_generation().await?;
         self.fetch_into(&draft, upstream).await?;
-        let below = ["refs/heads", "refs/carrel/wip", "refs/carrel/kept", "refs/carrel/published"];
+        let below =
+            ["refs/heads", "refs/carrel/wip", "refs/carrel/kept", "refs/carrel/pulls", "refs/carrel/published"];
         let ours = refs::list(self.git(), &old, &below).await.unwrap_or_default();
         let mut lost = Vec::new();
         for (name, id) in ours {

@@ -8,6 +8,9 @@
 //! refs/tags/*                     the upstream's tags
 //! refs/carrel/upstream/heads/*    where the upstream's branches were when we last looked
 //! refs/carrel/wip/*               work in progress of tasks
+//! refs/carrel/kept/*              what was done for tasks that were closed, for a while
+//! refs/carrel/pulls/FORGE/N       commits of merged pulls that the base took as others, for good
+//! refs/carrel/published/*         where we last left our branches upstream
 //! ```
 //!
 //! Objects are only ever added: sandboxes borrow them, and cannot be asked.

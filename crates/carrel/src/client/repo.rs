@@ -226,7 +226,16 @@ pub(crate) fn read_source(typed: &str) -> Result<RepoSource, Failure> {
     } else {
         typed.to_owned()
     };
-    text.parse().map_err(|error| Failure::new(format!("`{typed}` is no source: {error}")).exit(Exit::Usage))
+    let malformed = |error| Failure::new(format!("`{}` is no source: {error}", repeatable(typed))).exit(Exit::Usage);
+    text.parse().map_err(malformed)
+}
+
+/// What was typed, without what may be a secret in it: whatever stands before the last `@`, or after a question mark.
+fn repeatable(typed: &str) -> String {
+    let typed = typed.split(['?', '#']).next().unwrap_or_default();
+    let Some((before, after)) = typed.rsplit_once('@') else { return typed.to_owned() };
+    let scheme = before.split_once("://").map(|(scheme, _)| format!("{scheme}://")).unwrap_or_default();
+    format!("{scheme}…@{after}")
 }
 
 async fn sync(client: &Client, name: &RepoName) -> Result<RepoView, Failure> {
@@ -280,4 +289,26 @@ fn show(client: &Client, repos: &[RepoView], as_list: bool) -> Result<(), Failur
     };
     say::table(&["NAME", "PHASE", "BRANCH", "HEAD", "SYNCED", "FROM", "NOTE"], repos.iter().map(row));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_of_a_source_repeats_no_secret() {
+        for (typed, told) in [
+            ("https://ada:hunter2@example.org/x", "https://…@example.org/x"),
+            ("https://ada:hun@ter2@example.org/x", "https://…@example.org/x"),
+            ("https://hunter2@example.org/x", "https://…@example.org/x"),
+            ("ssh://git:hunter2@example.org/x", "ssh://…@example.org/x"),
+            ("git:hunter2@example.org:x", "…@example.org:x"),
+            ("https://example.org/x?token=hunter2", "https://example.org/x"),
+            ("https://example.org/x#hunter2", "https://example.org/x"),
+            ("git://example.org/x", "git://example.org/x"),
+        ] {
+            let said = read_source(typed).unwrap_err().to_string();
+            assert!(said.starts_with(&format!("`{told}` is no source")) && !said.contains("hunter2"), "{said}");
+        }
+    }
 }

@@ -413,6 +413,7 @@ impl Hand<'_> {
         let (reported, said) = messages::report(task, &odd);
         let notes: Vec<String> = opened.into_iter().chain(said).collect();
         let note = (!notes.is_empty()).then(|| notes.join("\n\n"));
+        let shown = pull.clone();
         self.record_and_say(note, move |task| {
             if let Some(reported) = reported {
                 task.told.insert(messages::TOLD.into(), reported);
@@ -440,6 +441,9 @@ impl Hand<'_> {
             }
         })
         .await?;
+        // From here on it may be merged by itself.
+        let repo = repos::find(house, &task.repo).await?;
+        pulls::tend_pull(house, &repo, &shown).await;
         Ok(())
     }
 

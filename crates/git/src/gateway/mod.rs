@@ -167,8 +167,9 @@ impl Mirror {
         if let Some(holder) = view.holder {
             call = call.config("transfer.hideRefs", format!("!{}", holder.saves()));
         } else {
-            // What was done for tasks that were closed can be had by people.
+            // What was done for tasks that were closed can be had by people, and what pulls were before they were squashed.
             call = call.config("transfer.hideRefs", "!refs/carrel/kept");
+            call = call.config("transfer.hideRefs", "!refs/carrel/pulls");
         }
         call.arg("--strict").arg("--timeout=300")
     }

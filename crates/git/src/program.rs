@@ -30,10 +30,12 @@ const OLDEST: (u32, u32) = (2, 40);
 /// What every git process of ours is told, in a file of our own that stands in for the user's.
 ///
 /// `safe.directory` is everywhere because sources may belong to others; nothing of theirs is run: hooks, filters,
-/// file system monitors and lazy fetching are off.
+/// file system monitors and lazy fetching are off. What is larger than any file that pushes may usually bring is passed on
+/// in pieces and never held whole.
 const CONFIG: &str = "\
 [safe]\n\tdirectory = *\n\
 [core]\n\thooksPath = /dev/null\n\tfsmonitor = false\n\tprotectHFS = true\n\tprotectNTFS = true\n\tlogAllRefUpdates = false\n\
+\tbigFileThreshold = 64m\n\
 [protocol]\n\tallow = never\n\
 [protocol \"https\"]\n\tallow = always\n[protocol \"ssh\"]\n\tallow = always\n[protocol \"file\"]\n\tallow = always\n\
 [credential]\n\thelper =\n\

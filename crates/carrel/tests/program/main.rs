@@ -8,6 +8,7 @@ mod databases;
 mod drain;
 mod e2b;
 mod engine;
+mod huge;
 mod pulls;
 mod secrets;
 mod work;

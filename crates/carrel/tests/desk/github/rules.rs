@@ -15,6 +15,7 @@ struct World {
     yard: Yard,
     standin: StandIn,
     bare: Bare,
+    upstream: Arc<Upstream>,
 }
 
 const FIRST: PullNumber = PullNumber(1);
@@ -40,7 +41,7 @@ impl World {
         yard.post("/api/v1/repos", repo).await;
         yard.sync("hello").await;
         yard.agent("scribe", COMMITS).await;
-        World { yard, standin, bare }
+        World { yard, standin, bare, upstream }
     }
 
     /// The first pull, as GitHub has it.
@@ -129,5 +130,34 @@ async fn what_a_repository_wants_of_pulls_holds_at_github_and_what_is_said_there
     let task = yard.wait(&task, "merged").await;
     assert_eq!(task["pull"]["phase"], "merged");
     assert!(matches!(world.pull().await.state, PullState::Merged { .. }));
+    world.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_published_is_tried_again_until_it_is_and_the_card_says_so() {
+    let world = World::open(json!({})).await;
+    let yard = &world.yard;
+    let task = yard.task("hello", "scribe", "Write down a wish", "in_review").await;
+    let first = world.bare.find("task-1").unwrap();
+    // The upstream breaks down, for longer than anybody would try by hand.
+    *world.upstream.broken.lock().unwrap() = usize::MAX;
+    let mut events = yard.house.events("?kind=task").await;
+    yard.post("/api/v1/tasks/1/message", json!({"text": "once more"})).await;
+    let waiting = loop {
+        let task = serde_json::to_value(events.entry().await).unwrap()["task"].clone();
+        if task["attempts"].as_u64().is_some_and(|attempts| attempts > 5) {
+            break task;
+        }
+    };
+    assert_eq!(waiting["phase"], "publishing", "nobody gives up: {waiting}");
+    let doing = waiting["doing"].as_str().unwrap();
+    assert!(doing.contains("not published yet") && doing.contains("upstream cannot be reached"), "{waiting}");
+    assert_eq!(yard.show("hello", "task-1:wishes.txt").await.lines().count(), 2, "what was done is here");
+    assert_eq!(world.bare.find("task-1"), Some(first), "and not there");
+
+    *world.upstream.broken.lock().unwrap() = 0;
+    let task = yard.wait(&task, "in_review").await;
+    assert_eq!(task["doing"], Value::Null, "{task}");
+    assert_eq!(world.bare.find("task-1").unwrap().to_string(), task["head"].as_str().unwrap());
     world.close().await;
 }

@@ -4,6 +4,7 @@
 mod checkout;
 mod github;
 mod hatch;
+mod ladder;
 mod mcp;
 mod models;
 mod pulls;

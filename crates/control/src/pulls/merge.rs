@@ -293,7 +293,11 @@ impl Merging {
             // A forge outside knows no ladder: what it settles goes into the branch first.
             return self.settle_in_branch(pull).await.map(|()| None);
         }
-        let commit = check::make_anew(&self.house, &self.repo, &self.mirror, commit, &pull.base, &regenerate).await?;
+        let made = check::make_anew(&self.house, &self.repo, &self.mirror, commit, &pull.base, &regenerate).await?;
+        let Some(commit) = made else {
+            let paths = regenerate.into_iter().map(|file| file.path).collect();
+            return Err(MergeRefused::Conflicts { paths, with: pull.base.clone() });
+        };
         self.check(hold, pull, &commit).await?;
         let merged = if self.place == Place::Embedded {
             let held = Held { lane: hold.lane().clone(), base, head: head.clone(), commit };

@@ -4,7 +4,7 @@ use carrel_model::{
     Branch, BranchFormat, RepoName, RepoSource,
     number::Whole,
     public::{NewRepo, Page, PullRulesChange, PushView, RepoChange, RepoView},
-    repo::MergeStyle,
+    repo::{MergeStyle, RepoPhase},
 };
 use clap::{Args, Subcommand, ValueEnum};
 use reqwest::Method;
@@ -14,6 +14,9 @@ use crate::{
     failure::{Exit, Failure},
     say,
 };
+
+/// How often a person at a terminal is told how far a fetch is.
+const LOOK_EVERY: std::time::Duration = std::time::Duration::from_millis(700);
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
@@ -240,7 +243,18 @@ fn repeatable(typed: &str) -> String {
 
 async fn sync(client: &Client, name: &RepoName) -> Result<RepoView, Failure> {
     let waiting = say::progress(format!("fetching {name}"));
-    let synced = client.fetch(client.request(Method::POST, &format!("/repos/{name}/sync"))?).await;
+    let mut syncing = std::pin::pin!(client.fetch(client.request(Method::POST, &format!("/repos/{name}/sync"))?));
+    let synced = loop {
+        tokio::select! {
+            synced = &mut syncing => break synced,
+            () = tokio::time::sleep(LOOK_EVERY), if !waiting.is_hidden() => {}
+        }
+        // How far it is stands in its note.
+        let seen: Result<RepoView, Failure> = client.get(&format!("/repos/{name}")).await;
+        if let Some(note) = seen.ok().filter(|repo| repo.phase == RepoPhase::Cloning).and_then(|repo| repo.note) {
+            waiting.set_message(format!("fetching {name}. {note}"));
+        }
+    };
     waiting.finish_and_clear();
     synced
 }

@@ -13,6 +13,7 @@ use carrel_model::{
 
 use carrel_sandbox::ProviderError;
 
+use super::fetching;
 use crate::{Error, Paging, house::House, library};
 
 /// Adds, shows, changes and removes repositories.
@@ -265,7 +266,8 @@ pub(crate) async fn bring_up_to_date(house: &Arc<House>, name: &RepoName) -> Res
     let mut repo = find(house, name).await?;
     let mirror = house.library.mirror(name).await?;
     let upstream = if repo.is_hosted() { None } else { Some(house.upstream_of(&repo).await?) };
-    let looked = async {
+    let is_first = repo.phase == RepoPhase::Cloning;
+    let looking = async {
         if let Some(upstream) = &upstream {
             mirror.sync(upstream).await?;
         }
@@ -275,7 +277,12 @@ pub(crate) async fn bring_up_to_date(house: &Arc<House>, name: &RepoName) -> Res
         }
         Ok::<_, GitError>(())
     };
-    match looked.await {
+    let looked = tokio::select! {
+        biased;
+        looked = looking => looked,
+        never = fetching::tell(house, name, &mirror), if is_first => match never {},
+    };
+    match looked {
         Ok(()) => {
             repo.phase = RepoPhase::Ready;
             repo.synced_at = Some(house.store.now());

@@ -10,6 +10,7 @@ mod e2b;
 mod engine;
 mod huge;
 mod pulls;
+mod reviews;
 mod secrets;
 mod work;
 

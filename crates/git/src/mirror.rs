@@ -20,7 +20,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
-    time::{Duration, SystemTime},
+    time::{Duration, Instant, SystemTime},
 };
 
 use carrel_model::{Branch, CommitId, RefName, RepoName};
@@ -59,6 +59,8 @@ pub(crate) struct Inside {
     pub(crate) progress: watch::Sender<Option<Progress>>,
     /// One who repacks or rebuilds at a time.
     pub(crate) care: tokio::sync::Mutex<()>,
+    /// When it was last read through because something in it seemed damaged.
+    pub(crate) read_through: Mutex<Option<Instant>>,
 }
 
 /// A lock of a ref that is older belongs to a git that was killed: none of ours holds one for longer than a moment.
@@ -139,6 +141,7 @@ impl Mirror {
             flight: Flight::default(),
             progress: watch::Sender::new(None),
             care: tokio::sync::Mutex::default(),
+            read_through: Mutex::default(),
         }));
         if newest == 0 {
             let draft = mirror.draft_generation().await?;

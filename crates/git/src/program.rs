@@ -2,12 +2,13 @@
 //! arguments of checked types only, and an end for everything that hangs.
 
 use std::{
+    collections::HashSet,
     ffi::{OsStr, OsString},
     fs,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::{ExitStatus, Stdio},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -60,6 +61,8 @@ struct Inside {
     program: PathBuf,
     folder: PathBuf,
     env: Vec<(OsString, OsString)>,
+    /// Repositories of which a git of ours said that something in them is damaged.
+    suspects: Mutex<HashSet<PathBuf>>,
 }
 
 impl Git {
@@ -102,7 +105,7 @@ impl Git {
         set("GIT_EDITOR", OsStr::new("/bin/false"));
         set("LC_ALL", OsStr::new("C.UTF-8"));
         set("TZ", OsStr::new("UTC"));
-        let git = Git(Arc::new(Inside { program: "git".into(), folder, env }));
+        let git = Git(Arc::new(Inside { program: "git".into(), folder, env, suspects: Mutex::default() }));
         git.check_version().await?;
         Ok(git)
     }
@@ -124,6 +127,16 @@ impl Git {
             )));
         }
         Ok(())
+    }
+
+    /// Whether something was found damaged in a repository since this was last asked.
+    pub(crate) fn take_suspicion(&self, repository: &Path) -> bool {
+        self.0.suspects.lock().unwrap_or_else(PoisonError::into_inner).remove(repository)
+    }
+
+    /// Something in a repository seems damaged: whoever cares for it reads it through.
+    pub(crate) fn suspect(&self, repository: &Path) {
+        self.0.suspects.lock().unwrap_or_else(PoisonError::into_inner).insert(repository.to_owned());
     }
 
     /// A call of one git command, without a repository.
@@ -351,11 +364,28 @@ impl Call {
         let (command, patience) = (self.command, self.patience);
         let input = std::mem::take(&mut self.input);
         let watcher = self.progress.take();
+        let (git, repository) = (self.git.clone(), self.own_repository());
         let mut running = self.start(if input.is_empty() { Stdio::null() } else { Stdio::piped() })?;
         match tokio::time::timeout(patience, running.converse(input, watcher)).await {
-            Ok(answer) => answer,
+            Ok(Ok(answer)) => {
+                let damaged = !answer.status.success() && GitError::speaks_of_damage(&answer.said);
+                if let Some(repository) = repository.filter(|_| damaged) {
+                    git.suspect(&repository);
+                }
+                Ok(answer)
+            }
+            Ok(Err(error)) => Err(error),
             // Dropping it ends the whole group.
             Err(_) => Err(GitError::TimedOut { what: command, after: patience }),
+        }
+    }
+
+    /// The repository that it reads, unless objects of somebody else are looked at beside it.
+    fn own_repository(&self) -> Option<PathBuf> {
+        let value = |wanted: &str| self.env.iter().find(|(name, _)| *name == wanted).map(|(_, value)| value);
+        match value("GIT_OBJECT_DIRECTORY") {
+            Some(_) => None,
+            None => value("GIT_DIR").map(PathBuf::from),
         }
     }
 

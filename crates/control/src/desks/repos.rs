@@ -268,8 +268,10 @@ pub(crate) async fn bring_up_to_date(house: &Arc<House>, name: &RepoName) -> Res
     let upstream = if repo.is_hosted() { None } else { Some(house.upstream_of(&repo).await?) };
     let is_first = repo.phase == RepoPhase::Cloning;
     let looking = async {
-        if let Some(upstream) = &upstream {
-            mirror.sync(upstream).await?;
+        match &upstream {
+            Some(upstream) => drop(mirror.sync(upstream).await?),
+            // There is nobody to fetch it from anew: people must know.
+            None => mirror.check_if_suspect().await?,
         }
         library::look(&mirror, &mut repo).await?;
         if let Some(head) = repo.head.as_ref().filter(|_| repo.phase != RepoPhase::Ready) {

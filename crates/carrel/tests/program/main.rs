@@ -12,6 +12,7 @@ mod huge;
 mod pulls;
 mod reviews;
 mod secrets;
+mod shell;
 mod work;
 
 use std::path::Path;

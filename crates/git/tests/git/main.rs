@@ -12,5 +12,4 @@ mod mirrors;
 mod nested;
 mod pushes;
 mod saves;
-mod ssh;
 mod strangers;

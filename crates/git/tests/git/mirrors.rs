@@ -204,13 +204,6 @@ async fn damage_that_somebody_meets_is_mended_by_the_next_look_though_nothing_mo
     assert_eq!(mirror.sync(&upstream).await.unwrap().rebuilt, Some(vec![]));
     assert_ne!(mirror.path(), old);
     room.layers().prepare(&mirror, &work.head()).await.unwrap();
-    // The same for somebody who fetches.
-    damage(&mirror);
-    let door = Door::open(&mirror).await;
-    let elsewhere = room.work("elsewhere");
-    elsewhere.refused(&["clone", "-q", &door.url("person"), "copy"]);
-    assert_eq!(mirror.sync(&upstream).await.unwrap().rebuilt, Some(vec![]));
-    elsewhere.git(&["clone", "-q", &door.url("person"), "copy"]);
     // Asking for what was never here is no damage, and nothing is made anew.
     let nothing: CommitId = "0123456789012345678901234567890123456789".parse().unwrap();
     mirror.changed_paths(&work.head(), &nothing).await.unwrap_err();

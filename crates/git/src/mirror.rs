@@ -8,6 +8,9 @@
 //! refs/tags/*                     the upstream's tags
 //! refs/carrel/upstream/heads/*    where the upstream's branches were when we last looked
 //! refs/carrel/wip/*               work in progress of tasks
+//! refs/carrel/kept/*              what was done for tasks that were closed, for a while
+//! refs/carrel/pulls/FORGE/N       commits of merged pulls that the base took as others, for good
+//! refs/carrel/published/*         where we last left our branches upstream
 //! ```
 //!
 //! Objects are only ever added: sandboxes borrow them, and cannot be asked.
@@ -17,7 +20,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
-    time::{Duration, SystemTime},
+    time::{Duration, Instant, SystemTime},
 };
 
 use carrel_model::{Branch, CommitId, RefName, RepoName};
@@ -56,6 +59,8 @@ pub(crate) struct Inside {
     pub(crate) progress: watch::Sender<Option<Progress>>,
     /// One who repacks or rebuilds at a time.
     pub(crate) care: tokio::sync::Mutex<()>,
+    /// When it was last read through because something in it seemed damaged.
+    pub(crate) read_through: Mutex<Option<Instant>>,
     /// Pairs of commits, and whether the first is an ancestor of the second.
     kin: Mutex<HashMap<(CommitId, CommitId), bool>>,
 }
@@ -141,6 +146,7 @@ impl Mirror {
             flight: Flight::default(),
             progress: watch::Sender::new(None),
             care: tokio::sync::Mutex::default(),
+            read_through: Mutex::default(),
             kin: Mutex::default(),
         }));
         if newest == 0 {

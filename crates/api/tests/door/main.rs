@@ -8,6 +8,7 @@ mod described;
 mod drain;
 mod events;
 mod execs;
+mod fetching;
 mod files;
 mod github;
 mod idempotency;

@@ -7,6 +7,7 @@ pub(crate) mod budgets;
 pub(crate) mod copies;
 pub(crate) mod events;
 pub(crate) mod execs;
+mod fetching;
 pub(crate) mod files;
 pub(crate) mod fitness;
 pub(crate) mod gateway;

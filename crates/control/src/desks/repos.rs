@@ -12,6 +12,7 @@ use carrel_model::{
 
 use carrel_sandbox::ProviderError;
 
+use super::fetching;
 use crate::{Error, Paging, house::House, library};
 
 /// Adds, shows, changes and removes repositories.
@@ -265,9 +266,12 @@ pub(crate) async fn bring_up_to_date(house: &Arc<House>, name: &RepoName) -> Res
     let mut repo = find(house, name).await?;
     let mirror = house.library.mirror(name).await?;
     let upstream = if repo.is_hosted() { None } else { Some(house.upstream_of(&repo).await?) };
-    let looked = async {
-        if let Some(upstream) = &upstream {
-            mirror.sync(upstream).await?;
+    let is_first = repo.phase == RepoPhase::Cloning;
+    let looking = async {
+        match &upstream {
+            Some(upstream) => drop(mirror.sync(upstream).await?),
+            // There is nobody to fetch it from anew: people must know.
+            None => mirror.check_if_suspect().await?,
         }
         library::look(&mirror, &mut repo).await?;
         if let Some(head) = repo.head.as_ref().filter(|_| repo.phase != RepoPhase::Ready) {
@@ -275,7 +279,12 @@ pub(crate) async fn bring_up_to_date(house: &Arc<House>, name: &RepoName) -> Res
         }
         Ok::<_, GitError>(())
     };
-    match looked.await {
+    let looked = tokio::select! {
+        biased;
+        looked = looking => looked,
+        never = fetching::tell(house, name, &mirror), if is_first => match never {},
+    };
+    match looked {
         Ok(()) => {
             repo.phase = RepoPhase::Ready;
             repo.synced_at = Some(house.store.now());

@@ -184,6 +184,10 @@ fn ssh(text: &str, rest: &str) -> Result<Locator, Malformed> {
 fn scp_like(text: &str) -> Result<Locator, Malformed> {
     let (authority, place) = text.split_once(':').ok_or(Malformed { rule: RULE })?;
     let host = ssh_host(authority)?;
+    // `user:password@host:path` would be taken for a path on a host called `user`.
+    if place.split('/').next().is_some_and(|first| first.contains('@')) {
+        return Err(Malformed { rule: SECRET });
+    }
     if place.is_empty() || place.starts_with('-') || place.contains(' ') || host.contains('[') {
         return Err(Malformed { rule: RULE });
     }
@@ -318,6 +322,7 @@ mod tests {
             "https://example.org",
             "https://example.org/x?token=1",
             "ssh://git:pw@example.org/x",
+            "git:pw@example.org:x",
             "ssh://-oProxyCommand=x/x",
             "ssh://git@-oProxyCommand=x/x",
             "-oProxyCommand=x:y",

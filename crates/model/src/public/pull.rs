@@ -356,3 +356,12 @@ pub struct NewMerge {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<CommitId>,
 }
+
+/// A wish that a pull request be merged by itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewAutoMerge {
+    /// How it is put onto its base; as the repository says when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub style: Option<MergeStyle>,
+}

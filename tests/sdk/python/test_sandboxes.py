@@ -191,6 +191,21 @@ def test_metrics_are_measured(make):
     assert sandbox.get_metrics(start=datetime.datetime.now() + datetime.timedelta(hours=1)) == []
 
 
+def test_metrics_are_kept_over_time_though_nobody_asks(make):
+    sandbox = make()
+    sandbox.commands.run("timeout 300 sh -c 'while :; do :; done'", background=True)
+    asked, kept = 0, []
+    # Each question adds one; the others were measured while somebody worked here.
+    while len(kept) < asked + 2:
+        sandbox.commands.run("sleep 3")
+        asked, kept = asked + 1, sandbox.get_metrics()
+    moments = [sample.timestamp for sample in kept]
+    assert moments == sorted(moments) and any(sample.cpu_used_pct > 0 for sample in kept)
+    begin, end = moments[1].replace(microsecond=0), moments[-2].replace(microsecond=0)
+    between = [sample.timestamp for sample in sandbox.get_metrics(start=begin, end=end)]
+    assert between == [moment for moment in moments if begin <= moment.replace(microsecond=0) <= end]
+
+
 def test_a_snapshot_is_a_template_and_a_fork_a_copy(make):
     sandbox = make()
     sandbox.files.write("kept.txt", "kept")

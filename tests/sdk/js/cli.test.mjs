@@ -1,16 +1,17 @@
 /** E2B's command line, unmodified. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { mkdtemp, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { before, test } from 'node:test'
+import { after, before, test } from 'node:test'
 
 const program = new URL('./node_modules/.bin/e2b', import.meta.url).pathname
 let home
 before(async () => {
   home = await mkdtemp(join(tmpdir(), 'e2b-home-'))
 })
+after(() => rm(home, { recursive: true, force: true }))
 
 /** Runs it; in a terminal of its own when it wants one. */
 function e2b(args, { input = '', cwd, terminal = false } = {}) {
@@ -52,8 +53,9 @@ test('a sandbox is created, listed, used, watched and killed', async () => {
   assert.ok(!gone.said.includes(id), gone.said)
 })
 
-test('a template is built, listed and deleted', async () => {
+test('a template is built, listed and deleted', async (told) => {
   const folder = await mkdtemp(join(tmpdir(), 'e2b-template-'))
+  told.after(() => rm(folder, { recursive: true, force: true }))
   await writeFile(join(folder, 'e2b.Dockerfile'), 'FROM e2bdev/base\nCOPY a.txt /home/user/a.txt\nRUN echo built > /home/user/built\n')
   await writeFile(join(folder, 'a.txt'), 'from the folder')
   const name = `cli-${Date.now()}`

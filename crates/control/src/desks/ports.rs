@@ -11,6 +11,7 @@ use carrel_envd::{EnvdError, Line};
 use carrel_model::{Action, Grant, SandboxId, sandbox::PortHost};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use super::wrapping;
 use crate::{
     Error,
     house::House,
@@ -36,7 +37,7 @@ impl PortsDesk<'_> {
         let inside = self.house.enter(grant, id, Action::SandboxPort).await?;
         match inside.envd.port(port).await {
             Ok(line) => Ok(PortLine {
-                line,
+                line: wrapping::dress(&inside.view, port, line).await?,
                 host: inside.view.port_host.clone(),
                 _busy: Busy::new(self.house, &inside.view, Doing::Port),
             }),

@@ -17,6 +17,7 @@ pub(crate) mod session;
 mod shell;
 pub(crate) mod task;
 pub(crate) mod template;
+pub(crate) mod top;
 mod watch;
 
 use std::time::Duration;

@@ -116,7 +116,10 @@ impl House {
                 self.lines.forget(id);
                 Error::Unavailable { why: format!("sandbox {id}: {error}"), source: None }
             }
-            EnvdError::NotFound(_) => Error::NotFound { what: format!("{what} in sandbox {id}") },
+            EnvdError::NotFound(why) => {
+                let why: String = why.chars().take(300).collect();
+                Error::NotFound { what: format!("{what} in sandbox {id} ({why})") }
+            }
             EnvdError::AlreadyThere(why) | EnvdError::DiskFull(why) | EnvdError::TimedOut(why) => {
                 Error::Conflict { why }
             }

@@ -26,7 +26,7 @@ use crate::{
     desks::{keys::Doorman, network, outbound, repos, secrets, templates, volumes},
     forges::Forges,
     hooks::Postman,
-    inside::{activity::Activities, follower, lines::Lines, live::Lives, scribe::Scribe},
+    inside::{activity::Activities, follower, lines::Lines, live::Lives, samples, samples::Samples, scribe::Scribe},
     keeper::Keeper,
     library::Library,
     registry::{Post, Registry},
@@ -64,6 +64,8 @@ pub(crate) struct House {
     pub(crate) lines: Lines,
     /// What goes on inside.
     pub(crate) activities: Activities,
+    /// What was used inside.
+    pub(crate) samples: Samples,
     /// The execs that are followed here.
     pub(crate) lives: Lives,
     /// Writes down what goes on inside.
@@ -136,6 +138,7 @@ impl Control {
             forges: Forges::new(),
             lines: Lines::default(),
             activities: Activities::default(),
+            samples: Samples::default(),
             lives: Lives::default(),
             scribe: Scribe::new(store.clone()),
             exec_news: broadcast::Sender::new(256),
@@ -167,6 +170,7 @@ impl Control {
         house.go_on("heartbeat of tasks", crate::tasks::heartbeat, &house.pulses, &house.pulse);
         house.go_on("keeper", crate::keeper::walk, &house.tasks, &house.stop);
         house.go_on("sweep", sweep::walk, &house.tasks, &house.stop);
+        house.go_on("samples", samples::walk, &house.tasks, &house.stop);
         house.go_on("repos", repos::walk, &house.tasks, &house.stop);
         house.go_on("pulls", crate::pulls::walk, &house.tasks, &house.stop);
         house.go_on("hooks", crate::hooks::walk, &house.tasks, &house.stop);

@@ -384,6 +384,7 @@ async fn ask(house: &Arc<House>, post: &Post, step: Step, sandbox: &Sandbox) -> 
         Step::Destroy => {
             house.lines.cut(id);
             house.activities.forget(id);
+            house.samples.forget(id);
             provider.destroy(id).await.map(|()| None)
         }
         Step::Pause => {

@@ -114,6 +114,7 @@ impl New {
             network: Some(asked.understood(self.allow_internet_access)?),
             ports: Some(asked.ports()),
             port_host: asked.port_host()?,
+            tls_ports: Some(asked.tls_ports()),
             pause_depth: files_alone.then_some(Depth::Files),
             volumes: self.volume_mounts,
             ..NewSandbox::default()
@@ -310,6 +311,7 @@ async fn set_network(
     if state == "paused" {
         return Err(Refusal::new(409, format!("Sandbox {id} is paused: connect to it first")));
     }
+    asked.network.refuse_in_a_change()?;
     let network = asked.network.understood(asked.allow_internet_access)?;
     let set = doors.control.sandboxes().set_network(&grant, &id, network).await;
     set.map_err(|error| Refusal::of_sandbox(&id, error))?;

@@ -35,6 +35,7 @@ pub(crate) mod templates;
 pub(crate) mod visits;
 pub(crate) mod volumes;
 pub(crate) mod work;
+mod wrapping;
 
 use carrel_model::Grant;
 use carrel_store::{Seen, Tx};

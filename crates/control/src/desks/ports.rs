@@ -12,6 +12,7 @@ use carrel_model::{Action, Grant, SandboxId, sandbox::PortHost};
 use carrel_sandbox::GATEWAY_PORT;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use super::wrapping;
 use crate::{
     Error,
     house::House,
@@ -37,7 +38,7 @@ impl PortsDesk<'_> {
         let inside = self.house.enter(grant, id, Action::SandboxPort).await?;
         match listened(&inside.envd, port).await {
             Ok(line) => Ok(PortLine {
-                line,
+                line: wrapping::dress(&inside.view, port, line).await?,
                 host: inside.view.port_host.clone(),
                 _busy: Busy::new(self.house, &inside.view, Doing::Port),
             }),

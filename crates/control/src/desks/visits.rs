@@ -18,7 +18,10 @@ use carrel_store::Filter;
 use secrecy::ExposeSecret;
 use sha2::{Digest, Sha256};
 
-use super::ports::{PortLine, PortsDesk};
+use super::{
+    ports::{PortLine, PortsDesk},
+    wrapping,
+};
 use crate::{
     Error, SandboxesDesk,
     inside::activity::{Busy, Doing},
@@ -105,6 +108,10 @@ impl PortsDesk<'_> {
         };
         match line {
             Ok(line) => {
+                let line = match visit.to {
+                    Destination::Envd => line,
+                    Destination::Port(port) => wrapping::dress(&view, port, line).await?,
+                };
                 Ok(PortLine { line, host: view.port_host.clone(), _busy: Busy::new(self.house, &view, Doing::Port) })
             }
             Err(EnvdError::NotFound(_)) => Err(TurnedAway::Closed),

@@ -4,6 +4,7 @@ pub(crate) mod activity;
 pub(crate) mod follower;
 pub(crate) mod lines;
 pub(crate) mod live;
+pub(crate) mod samples;
 pub(crate) mod scribe;
 
 use std::{sync::Arc, time::Duration};

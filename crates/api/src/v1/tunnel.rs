@@ -50,16 +50,16 @@ async fn open(
     Query(ask): Query<Ask>,
     mut request: Request,
 ) -> Result<Response, Problem> {
+    let Some(port) = ask.port.and_then(|port| u16::try_from(port.get()).ok()) else {
+        return Err(carrel_control::Error::field("port", "say which port").into());
+    };
+    let mut inside = doors.control.ports().open(&grant, &id, port).await?;
     let asked = request.headers().get(header::UPGRADE).and_then(|value| value.to_str().ok());
     if !asked.is_some_and(|protocol| protocol.eq_ignore_ascii_case(PROTOCOL)) {
         let why = format!("a tunnel is opened by an upgrade to `{PROTOCOL}`");
         return Err(Problem::new(426, "upgrade-required", "Not a tunnel", why)
             .with_hint("`carrel sandbox forward` opens one"));
     }
-    let Some(port) = ask.port.and_then(|port| u16::try_from(port.get()).ok()) else {
-        return Err(carrel_control::Error::field("port", "say which port").into());
-    };
-    let mut inside = doors.control.ports().open(&grant, &id, port).await?;
     let client = hyper::upgrade::on(&mut request);
     tokio::spawn(async move {
         if let Ok(client) = client.await {

@@ -36,7 +36,7 @@ pub(crate) struct ConfigArgs {
     /// Sandboxes or tasks to name one by one, for editors that offer a list; all of them as `carrel-*` when left out
     names: Vec<String>,
     /// As whom
-    #[arg(long, short, default_value = "root")]
+    #[arg(long, short, default_value = "user")]
     user: String,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct ProxyArgs {
     /// The sandbox or the task, with or without `carrel-` before it
     name: String,
     /// As whom the server inside runs
-    #[arg(long, short, default_value = "root")]
+    #[arg(long, short, default_value = "user")]
     user: String,
 }
 
@@ -173,7 +173,10 @@ async fn prepare(client: &Client, id: &str, user: &str, key: &str, port: u16) ->
         ..NewExec::default()
     };
     let request = client.request(Method::POST, &format!("/sandboxes/{id}/execute"))?.json(&new);
-    let done: Executed = client.fetch(request).await?;
+    let done: Executed = client
+        .fetch(request)
+        .await
+        .map_err(|failure| failure.hint("a desk may know no such user: `ssh -l root …` comes in as another"))?;
     match done.exit_code {
         Some(0) => Ok(done.stdout.lines().map(str::to_owned).collect()),
         Some(127) => Err(Failure::new(format!("the template of {id} has no ssh server")).hint(

@@ -3,11 +3,11 @@ import { Link } from '@tanstack/react-router'
 import { Check as CheckIcon, CircleDashed, GitCompareArrows, Minus, X } from 'lucide-react'
 import { useChecks } from '../pull/queries'
 import type { Task } from '../task/types'
-import { gate } from './gate'
+import { useGate } from './gate'
 
 export function Checks({ task }: { task: Task }) {
   const checks = useChecks(task)
-  const blocked = gate(task, checks)
+  const blocked = useGate(task)
   if (checks.length === 0 && task.conflicts.length === 0 && !blocked) return null
   return (
     <div className="shrink-0 space-y-1.5 border-b border-line bg-paper px-4 py-2 text-small">

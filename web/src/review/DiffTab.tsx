@@ -1,8 +1,9 @@
 /** The review: files first, hunks when they come into sight, comments on lines, and one message for all of them. */
 import { useQuery } from '@tanstack/react-query'
-import { Columns2, Rows3, Send } from 'lucide-react'
+import { Columns2, MessageSquareText, Rows3, Send } from 'lucide-react'
 import { useMemo, useRef, useState } from 'react'
 import { Refusal, say } from '../api/problem'
+import { useRemarks, useVerdicts } from '../pull/queries'
 import { branchOf } from '../task/phases'
 import { diff } from '../task/queries'
 import type { Task } from '../task/types'
@@ -15,8 +16,11 @@ import { Switch } from '../ui/Switch'
 import { toast } from '../ui/Toast'
 import { Checks } from './Checks'
 import { FileSection } from './FileSection'
+import { JudgeDialog } from './JudgeDialog'
+import { fromOthers, mirror } from './mirror'
 import { type ReadFile, readFiles } from './patch'
-import { drafts, inOneMessage, useReview } from './review'
+import { type Comment, drafts, inOneMessage, useReview } from './review'
+import { Said } from './Said'
 
 export default function DiffTab({ task, act, since }: { task: Task; act: Act; since?: number | undefined }) {
   const patch = useQuery({
@@ -28,6 +32,9 @@ export default function DiffTab({ task, act, since }: { task: Task; act: Act; si
   const [isSplit, setSplit] = useState(() => localStorage.getItem('carrel.diff') === 'split')
   const [onlyNew, setOnlyNew] = useState(true)
   const [isSending, setSending] = useState(false)
+  const [isJudging, setJudging] = useState(false)
+  const said = fromOthers(useRemarks(task), task.id, review.comments)
+  const verdicts = useVerdicts(task)
   const scroller = useRef<HTMLDivElement>(null)
 
   const unread = files.filter((file) => review.read[file.path] !== file.sum)
@@ -69,6 +76,23 @@ export default function DiffTab({ task, act, since }: { task: Task; act: Act; si
       read: { ...now.read, ...Object.fromEntries(files.map((file) => [file.path, file.sum])) },
     }))
     toast(`${count(ids.size, 'comment')} sent to the agent`)
+    if (task.pull) await post(waiting)
+  }
+
+  // The agent has heard them; this is for people who look at the pull request.
+  const post = async (comments: readonly Comment[]) => {
+    for (const comment of comments) {
+      try {
+        await mirror(task, comment)
+        change((now) => ({
+          ...now,
+          comments: now.comments.map((it) => (it.id === comment.id ? { ...it, isPosted: true as const } : it)),
+        }))
+      } catch (error) {
+        toast('A comment could not be put on the pull request', say(error), 'bad')
+        return
+      }
+    }
   }
 
   const added = files.reduce((total, file) => total + file.added, 0)
@@ -95,6 +119,11 @@ export default function DiffTab({ task, act, since }: { task: Task; act: Act; si
               onClick={() => void send()}
             >
               Send {count(waiting.length, 'comment')}
+            </Button>
+          )}
+          {task.pull && task.phase === 'in_review' && (
+            <Button className="h-8" icon={<MessageSquareText />} onClick={() => setJudging(true)}>
+              Review
             </Button>
           )}
           {unread.length > 0 && (
@@ -140,6 +169,8 @@ export default function DiffTab({ task, act, since }: { task: Task; act: Act; si
         </div>
       </header>
       <Checks task={task} />
+      <Said remarks={said.filter((it) => !it.path)} reviews={verdicts} />
+      <JudgeDialog task={task} isOpen={isJudging} onClose={() => setJudging(false)} />
       <div className="grid min-h-0 flex-1 xl:grid-cols-[13rem_minmax(0,1fr)]">
         <Tree
           files={files}
@@ -156,6 +187,8 @@ export default function DiffTab({ task, act, since }: { task: Task; act: Act; si
               head={task.head ?? undefined}
               isRead={review.read[file.path] === file.sum}
               comments={review.comments}
+              remarks={said.filter((it) => it.path === file.path)}
+              onPost={task.pull ? (comment) => void post([comment]) : undefined}
               onRead={(isRead) =>
                 change((now) => ({ ...now, read: { ...now.read, [file.path]: isRead ? file.sum : '' } }))
               }

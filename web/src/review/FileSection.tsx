@@ -1,6 +1,7 @@
 /** One file of a diff: folded or open, read or not, with comments on its lines. */
 import { ChevronRight, MessageSquarePlus } from 'lucide-react'
 import { lazy, Suspense, useEffect, useRef, useState } from 'react'
+import type { PullComment } from '../pull/types'
 import { Button } from '../ui/Button'
 import { cx } from '../ui/cx'
 import { Chip, Skeleton } from '../ui/Small'
@@ -15,14 +16,27 @@ interface FileSectionProps {
   isRead: boolean
   head: string | undefined
   comments: readonly Comment[]
+  /** What others said of this file. */
+  remarks: readonly PullComment[]
+  onPost: ((comment: Comment) => void) | undefined
   onRead(isRead: boolean): void
   onComments(act: (now: readonly Comment[]) => readonly Comment[]): void
 }
 
-export function FileSection({ file, isSplit, isRead, head, comments, onRead, onComments }: FileSectionProps) {
+export function FileSection({
+  file,
+  isSplit,
+  isRead,
+  head,
+  comments,
+  remarks,
+  onPost,
+  onRead,
+  onComments,
+}: FileSectionProps) {
   const own = comments.filter((it) => it.path === file.path)
   const [isOpen, setOpen] = useState(
-    () => own.length > 0 || (!isFolded(file.path) && file.lines <= MANY_LINES && !isRead),
+    () => own.length + remarks.length > 0 || (!isFolded(file.path) && file.lines <= MANY_LINES && !isRead),
   )
   const [isSeen, setSeen] = useState(false)
   const [isAsking, setAsking] = useState(false)
@@ -106,6 +120,8 @@ export function FileSection({ file, isSplit, isRead, head, comments, onRead, onC
                 isSplit={isSplit}
                 head={head}
                 comments={own}
+                remarks={remarks}
+                onPost={onPost}
                 isAsking={isAsking}
                 onAsked={() => setAsking(false)}
                 onComments={onComments}

@@ -1,5 +1,8 @@
 /** What keeps a task from being merged, in one sentence; nothing when nothing does. The server has the last word. */
-import type { Check } from '../pull/types'
+import { useQuery } from '@tanstack/react-query'
+import { repos } from '../api/queries'
+import { useChecks, usePull } from '../pull/queries'
+import type { Check, Pull } from '../pull/types'
 import type { Task } from '../task/types'
 
 export interface Gate {
@@ -8,7 +11,15 @@ export interface Gate {
   isShut: boolean
 }
 
-export function gate(task: Task, checks: readonly Check[] = []): Gate | undefined {
+/** What is known of a task's pull beside the task itself. */
+export interface Known {
+  checks?: readonly Check[] | undefined
+  pull?: Pull | undefined
+  /** How many must approve. */
+  approvals?: number | undefined
+}
+
+export function gate(task: Task, { checks = [], pull, approvals = 0 }: Known = {}): Gate | undefined {
   if (task.phase !== 'in_review') return undefined
   if (task.want === 'merged') return { words: 'It is in the merge lane.', isShut: true }
   const failed = checks.filter((check) => check.state === 'failed')
@@ -20,7 +31,24 @@ export function gate(task: Task, checks: readonly Check[] = []): Gate | undefine
     }
   if (task.pull?.phase === 'conflicted')
     return { words: `Not mergeable: it conflicts with ${task.base ?? 'its base'}. Rebase it.`, isShut: true }
+  if (pull?.draft) return { words: 'Not mergeable: it is a draft, still being worked on.', isShut: true }
+  if (pull?.verdict === 'changes_requested')
+    return { words: 'Not mergeable: a reviewer wants changes first.', isShut: true }
+  const lacking = approvals - (pull?.approvals ?? 0)
+  if (lacking > 0)
+    return {
+      words: lacking === 1 ? 'Not mergeable: one more approval is missing.' : `Not mergeable: ${lacking} more approvals are missing.`,
+      isShut: true,
+    }
   if (pending.length > 0)
     return { words: `Waiting for ${pending.map((check) => check.name).join(', ')}.`, isShut: false }
   return undefined
+}
+
+/** The same with everything that the page knows. */
+export function useGate(task: Task): Gate | undefined {
+  const checks = useChecks(task)
+  const pull = usePull(task)
+  const rules = useQuery(repos).data?.find((it) => it.name === task.repo)?.pulls
+  return gate(task, { checks, pull, approvals: rules?.approvals ?? 0 })
 }

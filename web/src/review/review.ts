@@ -13,6 +13,8 @@ export interface Comment {
   text: string
   /** The head it was sent at; a draft has none. */
   sentAt?: string
+  /** It stands at the pull request too. */
+  isPosted?: true
 }
 
 export interface Review {

@@ -3,8 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { ArrowRight, Ellipsis, ExternalLink, GitPullRequest, Network, ShieldCheck } from 'lucide-react'
 import { DropdownMenu } from 'radix-ui'
 import { AgentMark } from '../agent/AgentMark'
-import { useChecks } from '../pull/queries'
-import { gate } from '../review/gate'
+import { useGate } from '../review/gate'
 import { Button, IconButton } from '../ui/Button'
 import { cx } from '../ui/cx'
 import { menuItem, menuLook } from '../ui/menu'
@@ -30,7 +29,7 @@ export function TopBar({
   const budget = dollars(task.budget_usd)
   const isolation = sandbox?.isolation ?? task.isolation
   const network = sandbox?.network.mode ?? task.network?.mode
-  const blocked = gate(task, useChecks(task))
+  const blocked = useGate(task)
   const others = possible(task).filter((verb) => verb !== next?.verb && verb !== 'message')
   return (
     <header className="shrink-0 px-4 pt-3 pb-3 md:px-5">

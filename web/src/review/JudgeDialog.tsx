@@ -1,0 +1,117 @@
+/** A verdict on the whole pull: said where it lives, and counted by the rules of the repository. */
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import { Refusal, say } from '../api/problem'
+import { pullKey } from '../pull/fold'
+import { judge } from '../pull/queries'
+import type { Verdict } from '../pull/types'
+import type { Task } from '../task/types'
+import { Button } from '../ui/Button'
+import { Dialog, DialogBody, DialogFoot } from '../ui/Dialog'
+import { Field, inputLook } from '../ui/Field'
+import { Segments } from '../ui/Segments'
+import { Trouble } from '../ui/Small'
+import { toast } from '../ui/Toast'
+
+type Given = Exclude<Verdict, 'dismissed'>
+
+const WORDS: Record<Given, { word: string; hint: string; act: string; done: string }> = {
+  approved: {
+    word: 'Approve',
+    hint: 'Counts for the head as it is now. What is pushed later wants another look.',
+    act: 'Approve',
+    done: 'Approved',
+  },
+  changes_requested: {
+    word: 'Ask for changes',
+    hint: 'The agent goes on with it. Nothing is merged until you approve.',
+    act: 'Ask for changes',
+    done: 'The agent is asked for changes',
+  },
+  commented: {
+    word: 'Comment',
+    hint: 'The agent hears of it. It counts neither for nor against.',
+    act: 'Comment',
+    done: 'Said',
+  },
+}
+
+export function JudgeDialog({ task, isOpen, onClose }: { task: Task; isOpen: boolean; onClose(): void }) {
+  return (
+    <Dialog
+      isOpen={isOpen}
+      onClose={onClose}
+      title={`Review #${task.pull?.number ?? ''}`}
+      lead="Said where the pull request lives, for everybody who looks there."
+    >
+      <JudgeForm task={task} onDone={onClose} />
+    </Dialog>
+  )
+}
+
+function JudgeForm({ task, onDone }: { task: Task; onDone(): void }) {
+  const cache = useQueryClient()
+  const number = task.pull?.number ?? 0
+  const [verdict, setVerdict] = useState<Given>('approved')
+  const [text, setText] = useState('')
+  const give = useMutation({
+    mutationFn: () => judge(task.repo, number, { verdict, body: text.trim() }),
+    onSuccess: () => {
+      void cache.invalidateQueries({ queryKey: pullKey(task.repo, number) })
+      toast(WORDS[verdict].done)
+      onDone()
+    },
+  })
+  const fields = give.error instanceof Refusal ? give.error.fields : {}
+  return (
+    <form
+      noValidate
+      className="contents"
+      onSubmit={(event: FormEvent) => {
+        event.preventDefault()
+        give.mutate()
+      }}
+      onKeyDown={(event) => {
+        if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) give.mutate()
+      }}
+    >
+      <DialogBody>
+        <div className="space-y-4">
+          <Segments
+            label="Verdict"
+            value={verdict}
+            options={(Object.keys(WORDS) as Given[]).map((value) => ({ value, label: WORDS[value].word }))}
+            onChange={setVerdict}
+          />
+          <Field label="In words" error={fields.body} hint={WORDS[verdict].hint}>
+            {(wiring) => (
+              <textarea
+                {...wiring}
+                rows={4}
+                placeholder={verdict === 'approved' ? 'Nothing need be said.' : 'What should be different?'}
+                value={text}
+                onChange={(event) => setText(event.target.value)}
+                className={`${inputLook} h-auto py-2 leading-6`}
+              />
+            )}
+          </Field>
+        </div>
+        {give.isError && Object.keys(fields).length === 0 && (
+          <div className="mt-4">
+            <Trouble title="The review was not given" detail={say(give.error)} />
+          </div>
+        )}
+      </DialogBody>
+      <DialogFoot>
+        <Button
+          tone="primary"
+          type="submit"
+          isBusy={give.isPending}
+          disabled={verdict !== 'approved' && !text.trim()}
+        >
+          {WORDS[verdict].act}
+        </Button>
+      </DialogFoot>
+    </form>
+  )
+}

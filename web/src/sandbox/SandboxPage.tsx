@@ -7,15 +7,18 @@ import { lazy, type ReactNode, Suspense } from 'react'
 import { Refusal, say } from '../api/problem'
 import { providers, sandbox as sandboxQuery } from '../api/queries'
 import type { Breaker, SandboxView } from '../api/types'
+import { deskParts } from '../desk/deskParts'
 import { EditorButton } from '../desk/EditorButton'
+import { CHECKOUT } from '../desk/parts'
 import { Button } from '../ui/Button'
 import { Copy } from '../ui/Copy'
 import { Ago, Until } from '../ui/Moments'
 import { menuItem, menuLook } from '../ui/menu'
+import { Parts } from '../ui/Parts'
 import { Chip, Empty, Skeleton, Trouble } from '../ui/Small'
 import { useShortcuts } from '../ui/shortcuts'
 import { duration } from '../ui/time'
-import { DeskTabs } from './DeskTabs'
+import type { DeskTab } from './deskTab'
 import { DestroyButton } from './DestroyButton'
 import { type Journal, useJournal } from './journal'
 import { Phase } from './Phase'
@@ -69,7 +72,8 @@ export function SandboxPage() {
 }
 
 function Loaded({ sandbox }: { sandbox: SandboxView }) {
-  const { tab } = route.useSearch()
+  const { tab, at } = route.useSearch()
+  const folder = at ?? (sandbox.task_id == null ? undefined : CHECKOUT)
   const navigate = route.useNavigate()
   const journal = useJournal(sandbox.id)
   const provider = useQuery(providers).data?.find((it) => it.name === sandbox.provider)
@@ -106,21 +110,45 @@ function Loaded({ sandbox }: { sandbox: SandboxView }) {
         <PhaseTrack sandbox={sandbox} lines={journal.lines} />
       </section>
 
-      <DeskTabs
-        sandbox={sandbox}
-        tab={tab ?? 'overview'}
-        onTab={(next) => void navigate({ search: next === 'overview' ? {} : { tab: next }, replace: true })}
-      >
-        {sandbox.phase === 'ready' && (
-          <Suspense fallback={<Skeleton className="h-52 rounded-2xl" />}>
-            <UsageCharts sandbox={sandbox} />
-          </Suspense>
-        )}
-        <div className="grid items-start gap-5 lg:grid-cols-[minmax(0,5fr)_minmax(0,4fr)]">
-          <Facts sandbox={sandbox} breaker={provider?.breaker} />
-          <JournalCard journal={journal} />
-        </div>
-      </DeskTabs>
+      <Parts<DeskTab>
+        isFramed
+        label="Desk"
+        value={tab ?? 'overview'}
+        onChange={(next) =>
+          void navigate({
+            search: { ...(next === 'overview' ? {} : { tab: next }), ...(at ? { at } : {}) },
+            replace: true,
+          })
+        }
+        parts={[
+          {
+            name: 'overview',
+            word: 'Overview',
+            isOpen: true,
+            panel: (
+              <>
+                {sandbox.phase === 'ready' && (
+                  <Suspense fallback={<Skeleton className="h-52 rounded-2xl" />}>
+                    <UsageCharts sandbox={sandbox} />
+                  </Suspense>
+                )}
+                <div className="grid items-start gap-5 lg:grid-cols-[minmax(0,5fr)_minmax(0,4fr)]">
+                  <Facts sandbox={sandbox} breaker={provider?.breaker} />
+                  <JournalCard journal={journal} />
+                </div>
+              </>
+            ),
+          },
+          ...deskParts({
+            sandbox,
+            sandboxId: sandbox.id,
+            folder,
+            repo: sandbox.repo,
+            taskId: sandbox.task_id ?? undefined,
+            absent: `The sandbox is ${sandbox.phase}.`,
+          }),
+        ]}
+      />
     </div>
   )
 }
@@ -132,7 +160,7 @@ function Verbs({ sandbox }: { sandbox: SandboxView }) {
   const verbs = useVerbs(sandbox)
   return (
     <div className="flex flex-wrap gap-2">
-      {sandbox.phase === 'ready' && <EditorButton sandboxId={sandbox.id} folder="/" />}
+      {sandbox.phase === 'ready' && <EditorButton sandboxId={sandbox.id} folder={sandbox.task_id == null ? '/home' : CHECKOUT} />}
       {can.pause && (
         <Button icon={<Pause />} onClick={() => verbs.pause.mutate()}>
           Pause

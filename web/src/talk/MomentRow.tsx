@@ -12,17 +12,18 @@ interface MomentRowProps {
   row: Row
   agent: string | null | undefined
   onSince?: ((seq: number) => void) | undefined
+  onOpen?: ((seq: number) => void) | undefined
   onFork?: ((seq: number) => void) | undefined
 }
 
 export const MomentRow = memo(
-  function MomentRow({ row, agent, onSince, onFork }: MomentRowProps) {
+  function MomentRow({ row, agent, onSince, onOpen, onFork }: MomentRowProps) {
     return (
       <li data-moment={row.key} className="row-lazy">
         {row.kind === 'tools' ? (
           <Tools moments={row.moments} />
         ) : (
-          <One moment={row.moment} agent={agent} onSince={onSince} onFork={onFork} />
+          <One moment={row.moment} agent={agent} onSince={onSince} onOpen={onOpen} onFork={onFork} />
         )}
       </li>
     )
@@ -30,6 +31,7 @@ export const MomentRow = memo(
   (a, b) =>
     a.agent === b.agent &&
     a.onFork === b.onFork &&
+    a.onOpen === b.onOpen &&
     a.onSince === b.onSince &&
     a.row.kind === b.row.kind &&
     (a.row.kind === 'one' && b.row.kind === 'one'
@@ -40,7 +42,7 @@ export const MomentRow = memo(
         a.row.moments.every((it, at) => it === (b.row as { moments: readonly Moment[] }).moments[at])),
 )
 
-function One({ moment, agent, onSince, onFork }: { moment: Moment } & Omit<MomentRowProps, 'row'>) {
+function One({ moment, agent, onSince, onOpen, onFork }: { moment: Moment } & Omit<MomentRowProps, 'row'>) {
   switch (moment.kind) {
     case 'message':
       return <Message moment={moment} agent={agent} />
@@ -49,7 +51,7 @@ function One({ moment, agent, onSince, onFork }: { moment: Moment } & Omit<Momen
     case 'thought':
       return <Thought moment={moment} />
     case 'checkpoint':
-      return <Checkpoint moment={moment} onSince={onSince} onFork={onFork} />
+      return <Checkpoint moment={moment} onSince={onSince} onOpen={onOpen} onFork={onFork} />
     case 'question':
       return (
         <div className="flex gap-2.5 rounded-2xl border border-brass/50 bg-brass-wash px-3.5 py-2">
@@ -210,10 +212,12 @@ function Thought({ moment }: { moment: Moment }) {
 function Checkpoint({
   moment,
   onSince,
+  onOpen,
   onFork,
 }: {
   moment: Moment
   onSince?: ((seq: number) => void) | undefined
+  onOpen?: ((seq: number) => void) | undefined
   onFork?: ((seq: number) => void) | undefined
 }) {
   const files = moment.files ?? []
@@ -233,6 +237,16 @@ function Checkpoint({
           className="text-lamp underline-offset-4 hover:underline"
         >
           Diff since
+        </button>
+      )}
+      {commit && onOpen && (
+        <button
+          type="button"
+          title="A desk with the files as they were here"
+          onClick={() => onOpen(moment.seq)}
+          className="text-lamp underline-offset-4 hover:underline"
+        >
+          Open here
         </button>
       )}
       {commit && onFork && (

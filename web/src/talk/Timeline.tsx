@@ -14,13 +14,14 @@ interface TimelineProps {
   doing?: string | null | undefined
   /** What can be done at a checkpoint, where anything can. */
   onSince?: ((seq: number) => void) | undefined
+  onOpen?: ((seq: number) => void) | undefined
   onFork?: ((seq: number) => void) | undefined
 }
 
 /** As many rows as are drawn at first; more come when asked for. */
 const SHOWN = 300
 
-export function Timeline({ moments, agent, isBusy, doing, onSince, onFork }: TimelineProps) {
+export function Timeline({ moments, agent, isBusy, doing, onSince, onOpen, onFork }: TimelineProps) {
   const scroller = useRef<HTMLDivElement>(null)
   const [isAtEnd, setAtEnd] = useState(true)
   const [most, setMost] = useState(SHOWN)
@@ -67,7 +68,14 @@ export function Timeline({ moments, agent, isBusy, doing, onSince, onFork }: Tim
         )}
         <ol className="space-y-3">
           {shown.map((row: Row) => (
-            <MomentRow key={row.key} row={row} agent={agent} onSince={onSince} onFork={onFork} />
+            <MomentRow
+              key={row.key}
+              row={row}
+              agent={agent}
+              onSince={onSince}
+              onOpen={onOpen}
+              onFork={onFork}
+            />
           ))}
         </ol>
         {isBusy && (

@@ -4,16 +4,18 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import { useCallback, useRef, useState } from 'react'
 import { Refusal, say } from '../api/problem'
 import { useMoves } from '../board/moves'
+import { CHECKOUT } from '../desk/parts'
 import { Composer } from '../talk/Composer'
 import { Timeline } from '../talk/Timeline'
 import { Button } from '../ui/Button'
-import { cx } from '../ui/cx'
+import { Halves } from '../ui/Halves'
 import { Empty, Skeleton, Trouble } from '../ui/Small'
 import { useShortcuts } from '../ui/shortcuts'
+import { toast } from '../ui/Toast'
 import { interrupt } from './interrupt'
 import { isBusy, isOver } from './phases'
 import { Question } from './Question'
-import { task as taskQuery, timeline } from './queries'
+import { openHere, task as taskQuery, timeline } from './queries'
 import { Tabs } from './Tabs'
 import { TopBar } from './TopBar'
 import { TABS, type Tab } from './tabs'
@@ -90,6 +92,15 @@ function Work({ task }: { task: Task }) {
     requestAnimationFrame(() => composer.current?.focus())
   }
   const since = useCallback((seq: number) => show('diff', { since: seq }), [show])
+  const open = useCallback(
+    (seq: number) => {
+      openHere(cache, task.id, seq).then(
+        (desk) => void navigate({ to: '/sandboxes/$id', params: { id: desk.id }, search: { tab: 'files', at: CHECKOUT } }),
+        (error) => toast('The checkpoint could not be opened', say(error), 'bad'),
+      )
+    },
+    [cache, task.id, navigate],
+  )
   const fork = useCallback((seq: number) => void act(task, 'fork', { from: seq }), [act, task])
   const send = (text: string) => act(task, 'message', { text })
   const sendNow = (text: string) => interrupt(cache, task.id, text)
@@ -98,30 +109,12 @@ function Work({ task }: { task: Task }) {
     <>
       <title>{`${task.title} · task-${task.id} · Carrel`}</title>
       <TopBar task={task} onAnswer={answer} onVerb={(verb) => void attempt(task, verb)} />
-      <div className="flex gap-1 px-3 pb-2 md:hidden">
-        {[true, false].map((talks) => (
-          <button
-            key={String(talks)}
-            type="button"
-            aria-pressed={isTalking === talks}
-            onClick={() => setTalking(talks)}
-            className={cx(
-              'h-8 flex-1 rounded-lg text-small',
-              isTalking === talks ? 'bg-card font-medium shadow-card' : 'bg-well text-soft',
-            )}
-          >
-            {talks ? 'Conversation' : 'Work'}
-          </button>
-        ))}
-      </div>
-      <div className="grid min-h-0 flex-1 border-t border-line md:grid-cols-[minmax(20rem,5fr)_minmax(0,7fr)]">
-        <section
-          aria-label="Conversation"
-          className={cx(
-            'flex min-h-0 min-w-0 flex-col border-line md:border-r',
-            !isTalking && 'max-md:hidden',
-          )}
-        >
+      <Halves
+        word="Work"
+        isTalking={isTalking}
+        onTalking={setTalking}
+        talk={
+          <>
           {talk.isPending ? (
             <div className="flex-1 space-y-3 p-4">
               <Skeleton className="h-16" />
@@ -139,6 +132,7 @@ function Work({ task }: { task: Task }) {
               isBusy={isBusy(task)}
               doing={task.doing}
               onSince={since}
+              onOpen={open}
               onFork={fork}
             />
           )}
@@ -161,11 +155,11 @@ function Work({ task }: { task: Task }) {
             onSend={send}
             onSendNow={task.phase === 'working' ? sendNow : undefined}
           />
-        </section>
-        <div className={cx('flex min-h-0 min-w-0 flex-col', isTalking && 'max-md:hidden')}>
-          <Tabs task={task} tab={search.tab ?? 'diff'} since={search.since} act={act} onTab={show} />
-        </div>
-      </div>
+          </>
+        }
+      >
+        <Tabs task={task} tab={search.tab ?? 'diff'} since={search.since} act={act} onTab={show} />
+      </Halves>
     </>
   )
 }

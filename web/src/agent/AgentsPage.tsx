@@ -1,14 +1,15 @@
 /** The agents: named ways to run a coding agent. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Plus, Trash2 } from 'lucide-react'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { callJson } from '../api/call'
-import { Refusal, say } from '../api/problem'
+import { beside, fieldsOf, say } from '../api/problem'
 import { keys } from '../api/queries'
 import type { Agent } from '../task/types'
 import { Button, IconButton } from '../ui/Button'
 import { Confirm } from '../ui/Confirm'
-import { Dialog, DialogBody, DialogFoot } from '../ui/Dialog'
+import { Dialog } from '../ui/Dialog'
+import { DialogForm } from '../ui/DialogForm'
 import { Field, Input, Select } from '../ui/Field'
 import { Chip, Command, Empty, PageHead, Skeleton, Trouble } from '../ui/Small'
 import { useShortcuts } from '../ui/shortcuts'
@@ -135,9 +136,8 @@ function AgentForm({ onDone }: { onDone(): void }) {
   const [command, setCommand] = useState('')
   const [model, setModel] = useState('')
   const add = useAddAgent(onDone)
-  const fields = add.error instanceof Refusal ? add.error.fields : {}
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
+  const fields = fieldsOf(add.error)
+  const submit = () => {
     add.mutate({
       name: name.trim() || dialect,
       dialect,
@@ -146,8 +146,13 @@ function AgentForm({ onDone }: { onDone(): void }) {
     })
   }
   return (
-    <form noValidate onSubmit={submit} className="contents">
-      <DialogBody>
+    <DialogForm
+      act="Add agent"
+      failed="The agent was not added"
+      why={beside(add.error, ['name', 'dialect', 'command', 'model'])}
+      isBusy={add.isPending}
+      onAct={submit}
+    >
         <div className="grid gap-4 sm:grid-cols-2">
           <Field label="Dialect" error={fields.dialect}>
             {(wiring) => (
@@ -203,17 +208,6 @@ function AgentForm({ onDone }: { onDone(): void }) {
             </Field>
           )}
         </div>
-        {add.isError && Object.keys(fields).length === 0 && (
-          <div className="mt-4">
-            <Trouble title="The agent was not added" detail={say(add.error)} />
-          </div>
-        )}
-      </DialogBody>
-      <DialogFoot>
-        <Button tone="primary" type="submit" isBusy={add.isPending}>
-          Add agent
-        </Button>
-      </DialogFoot>
-    </form>
+    </DialogForm>
   )
 }

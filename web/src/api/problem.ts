@@ -34,6 +34,19 @@ export function say(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
+/** What went wrong with the fields of a form, by their names. */
+export const fieldsOf = (error: unknown): Readonly<Record<string, string>> =>
+  error instanceof Refusal ? error.fields : {}
+
+/** What none of these fields says itself; nothing when nothing went wrong, or all of it stands beside a field. */
+export function beside(error: unknown, shown: readonly string[]): string | undefined {
+  if (!error) return undefined
+  const fields = Object.entries(fieldsOf(error))
+  const stray = fields.filter(([name]) => !shown.includes(name))
+  if (fields.length > 0 && stray.length === 0) return undefined
+  return stray.length > 0 ? stray.map(([name, detail]) => `${name}: ${detail}`).join(' ') : say(error)
+}
+
 /** `limits.cpus`, whether it came so or as a JSON pointer. */
 function fieldName(field: string): string {
   return field.replace(/^[/#.]+/, '').replaceAll('/', '.')

@@ -10,13 +10,15 @@ import { findEditor, openEditor } from './editor'
 
 interface EditorButtonProps {
   sandboxId: string
+  /** What ssh calls this desk, after `carrel-`: a task's desk keeps its name when it is made anew. */
+  host?: string | undefined
   /** What is opened inside. */
   folder: string
   /** How the work is fetched by git, where there is a branch. */
   fetch?: string | undefined
 }
 
-export function EditorButton({ sandboxId, folder, fetch }: EditorButtonProps) {
+export function EditorButton({ sandboxId, host = sandboxId, folder, fetch }: EditorButtonProps) {
   const [isBusy, setBusy] = useState(false)
   const [isAbsent, setAbsent] = useState(false)
   const open = async () => {
@@ -55,13 +57,19 @@ export function EditorButton({ sandboxId, folder, fetch }: EditorButtonProps) {
       >
         <DialogBody>
           <ol className="space-y-4">
+            <Way title="VS Code on your machine, by Remote-SSH: once">
+              {'carrel ssh-config >> ~/.ssh/config'}
+            </Way>
+            <Way title="and then, here and for every desk">
+              {`code --remote ssh-remote+carrel-${host} ${folder}`}
+            </Way>
             <Way title="A terminal on your machine">{`carrel sandbox shell ${sandboxId}`}</Way>
             {fetch && <Way title="The branch in your own checkout, and your own editor">{fetch}</Way>}
             <Way title="A file there and back">{`carrel sandbox cp ${sandboxId}:${folder}/FILE .`}</Way>
           </ol>
           <p className="mt-5 text-small text-soft">
-            To have this button open VS Code in the browser, make a template with the program in it, for
-            instance from an image that has code-server, and use it for the repository.
+            Remote-SSH wants an ssh server in the template: openssh-server or dropbear-bin. To have this
+            button open VS Code in the browser, put code-server or openvscode-server into the template.
           </p>
         </DialogBody>
       </Dialog>

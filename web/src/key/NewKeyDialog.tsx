@@ -1,12 +1,11 @@
 import { useMutation } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { api, ask } from '../api/client'
-import { Refusal, say } from '../api/problem'
+import { beside, fieldsOf } from '../api/problem'
 import type { Minted, NewKey, Role } from '../api/types'
-import { Button } from '../ui/Button'
-import { Dialog, DialogBody, DialogFoot } from '../ui/Dialog'
+import { Dialog } from '../ui/Dialog'
+import { DialogForm } from '../ui/DialogForm'
 import { Field, Input, Select } from '../ui/Field'
-import { Trouble } from '../ui/Small'
 import { parseDuration } from '../ui/time'
 
 const ROLES: Record<Role, string> = {
@@ -46,12 +45,11 @@ function NewKeyForm({ onClose, onMinted }: NewKeyDialogProps) {
   })
   const expires_in_s = parseDuration(expiry)
   const isExpiryUnclear = expiry.trim() !== '' && !expires_in_s
-  const fields = create.error instanceof Refusal ? create.error.fields : {}
+  const fields = fieldsOf(create.error)
   const isBound = role === 'agent' || role === 'sandbox'
   const bound = role === 'agent' ? 'agent_id' : 'sandbox_id'
 
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
+  const submit = () => {
     if (isExpiryUnclear) return
     create.mutate({
       name: name.trim(),
@@ -62,8 +60,15 @@ function NewKeyForm({ onClose, onMinted }: NewKeyDialogProps) {
   }
 
   return (
-    <form noValidate onSubmit={submit} className="contents">
-      <DialogBody>
+    <DialogForm
+      act="Make key"
+      failed="The key was not made"
+      why={beside(create.error, ['name', 'role', 'agent_id', 'sandbox_id', 'expires_in_s'])}
+      isBusy={create.isPending}
+      canAct={Boolean(name.trim())}
+      onAct={submit}
+      onCancel={onClose}
+    >
         <div className="space-y-4">
           <Field label="Name" error={fields.name}>
             {(wiring) => (
@@ -110,19 +115,7 @@ function NewKeyForm({ onClose, onMinted }: NewKeyDialogProps) {
               />
             )}
           </Field>
-          {create.isError && Object.keys(fields).length === 0 && (
-            <Trouble title="The key was not made" detail={say(create.error)} />
-          )}
         </div>
-      </DialogBody>
-      <DialogFoot>
-        <Button tone="quiet" onClick={onClose}>
-          Cancel
-        </Button>
-        <Button tone="primary" type="submit" isBusy={create.isPending} disabled={!name.trim()}>
-          Make key
-        </Button>
-      </DialogFoot>
-    </form>
+    </DialogForm>
   )
 }

@@ -1,9 +1,9 @@
 /** Who works here. A member is a key that a person holds; they come in by a link and never have to see it. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link2, Trash2, UserPlus } from 'lucide-react'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { api, ask } from '../api/client'
-import { Refusal, say } from '../api/problem'
+import { beside, fieldsOf, say } from '../api/problem'
 import { keys, me, mintedKeys } from '../api/queries'
 import type { KeyView, Role } from '../api/types'
 import { Button, IconButton } from '../ui/Button'
@@ -11,6 +11,7 @@ import { Confirm } from '../ui/Confirm'
 import { Copy } from '../ui/Copy'
 import { cx } from '../ui/cx'
 import { Dialog, DialogBody, DialogFoot } from '../ui/Dialog'
+import { DialogForm } from '../ui/DialogForm'
 import { Field, Input, Select } from '../ui/Field'
 import { Ago } from '../ui/Moments'
 import { Chip, PageHead, Skeleton, Trouble } from '../ui/Small'
@@ -197,17 +198,16 @@ function InviteForm({ onInvited }: { onInvited(invitation: Invitation): void }) 
     },
     onSuccess: onInvited,
   })
-  const fields = create.error instanceof Refusal ? create.error.fields : {}
+  const fields = fieldsOf(create.error)
   return (
-    <form
-      noValidate
-      className="contents"
-      onSubmit={(event: FormEvent) => {
-        event.preventDefault()
-        create.mutate()
-      }}
+    <DialogForm
+      act="Make a link"
+      failed="Nobody was invited"
+      why={beside(create.error, ['name', 'role'])}
+      isBusy={create.isPending}
+      canAct={Boolean(name.trim())}
+      onAct={() => create.mutate()}
     >
-      <DialogBody>
         <div className="grid gap-4 sm:grid-cols-2">
           <Field label="Name" error={fields.name}>
             {(wiring) => (
@@ -233,17 +233,6 @@ function InviteForm({ onInvited }: { onInvited(invitation: Invitation): void }) 
             )}
           </Field>
         </div>
-        {create.isError && Object.keys(fields).length === 0 && (
-          <div className="mt-4">
-            <Trouble title="Nobody was invited" detail={say(create.error)} />
-          </div>
-        )}
-      </DialogBody>
-      <DialogFoot>
-        <Button tone="primary" type="submit" isBusy={create.isPending} disabled={!name.trim()}>
-          Make a link
-        </Button>
-      </DialogFoot>
-    </form>
+    </DialogForm>
   )
 }

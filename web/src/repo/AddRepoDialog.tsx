@@ -1,15 +1,14 @@
 /** A repository from anywhere, without a terminal: an address, a path of the server, or a new one that lives here. */
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { api, ask } from '../api/client'
-import { Refusal, say } from '../api/problem'
+import { beside, Refusal } from '../api/problem'
 import { keys } from '../api/queries'
 import type { NewRepo, RepoView } from '../api/types'
-import { Button } from '../ui/Button'
-import { Dialog, DialogBody, DialogFoot } from '../ui/Dialog'
+import { Dialog } from '../ui/Dialog'
+import { DialogForm } from '../ui/DialogForm'
 import { Field, Input } from '../ui/Field'
 import { Segments } from '../ui/Segments'
-import { Trouble } from '../ui/Small'
 
 export function AddRepoDialog({
   isOpen,
@@ -60,8 +59,7 @@ function AddRepoForm({ onDone }: { onDone(repo: RepoView): void }) {
   const [errors, setErrors] = useState<Readonly<Record<string, string>>>({})
   const add = useAddRepo(onDone)
 
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
+  const submit = () => {
     const wrong: Record<string, string> = {}
     if (kind === 'from' && !source.trim()) wrong.source = 'Write an address, a path, or github:owner/name.'
     if (kind === 'new' && !name.trim()) wrong.name = 'Give it a name.'
@@ -78,8 +76,13 @@ function AddRepoForm({ onDone }: { onDone(repo: RepoView): void }) {
   }
 
   return (
-    <form noValidate onSubmit={submit} className="contents">
-      <DialogBody>
+    <DialogForm
+      act={add.isPending ? 'Adding…' : 'Add repository'}
+      failed="The repository was not added"
+      why={beside(add.error, ['source', 'name', 'check_command'])}
+      isBusy={add.isPending}
+      onAct={submit}
+    >
         <div className="mb-4 w-fit">
           <Segments<Kind>
             label="Where from"
@@ -139,17 +142,6 @@ function AddRepoForm({ onDone }: { onDone(repo: RepoView): void }) {
             )}
           </Field>
         </div>
-        {add.isError && Object.keys(errors).length === 0 && (
-          <div className="mt-4">
-            <Trouble title="The repository was not added" detail={say(add.error)} />
-          </div>
-        )}
-      </DialogBody>
-      <DialogFoot>
-        <Button tone="primary" type="submit" isBusy={add.isPending}>
-          {add.isPending ? 'Adding…' : 'Add repository'}
-        </Button>
-      </DialogFoot>
-    </form>
+    </DialogForm>
   )
 }

@@ -2,11 +2,11 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { ArrowLeft, Plus, RefreshCw, Trash2 } from 'lucide-react'
-import { type FormEvent, type ReactNode, useState } from 'react'
+import type { ReactNode } from 'react'
 import { api, ask } from '../api/client'
-import { Refusal, say } from '../api/problem'
+import { say } from '../api/problem'
 import { keys, pushes, repos } from '../api/queries'
-import type { RepoChange, RepoView } from '../api/types'
+import type { RepoView } from '../api/types'
 import { openSheet } from '../frame/sheets'
 import { TASK_LOOKS } from '../task/phases'
 import { tasks } from '../task/queries'
@@ -14,13 +14,13 @@ import { Button } from '../ui/Button'
 import { Confirm } from '../ui/Confirm'
 import { Copy } from '../ui/Copy'
 import { cx } from '../ui/cx'
-import { Field, Input, Select } from '../ui/Field'
 import { Ago } from '../ui/Moments'
-import { Chip, Empty, Skeleton, Trouble } from '../ui/Small'
-import { Switch } from '../ui/Switch'
+import { Box, Chip, Empty, Skeleton, Trouble } from '../ui/Small'
 import { toast } from '../ui/Toast'
 import { Connection } from './Connection'
+import { PullRules } from './PullRules'
 import { RepoPhase } from './ReposPage'
+import { Rules } from './Rules'
 
 const route = getRouteApi('/frame/repos/$name')
 
@@ -125,20 +125,12 @@ export function RepoPage() {
           </dl>
           <Connection repo={repo.name} />
         </Box>
+        <PullRules key={`pulls ${repo.revision}`} repo={repo} onSaved={put} />
         <Rules key={repo.revision} repo={repo} onSaved={put} />
         <RepoTasks repo={repo.name} />
         <Pushes repo={repo.name} />
       </div>
     </>
-  )
-}
-
-function Box({ title, children }: { title: string; children: ReactNode }) {
-  return (
-    <section className="rounded-2xl border border-line bg-card px-5 py-4 shadow-card">
-      <h2 className="mb-2 text-lead">{title}</h2>
-      {children}
-    </section>
   )
 }
 
@@ -148,84 +140,6 @@ function Fact({ name, children }: { name: string; children: ReactNode }) {
       <dt className="text-faint">{name}</dt>
       <dd className="wrap-anywhere">{children}</dd>
     </div>
-  )
-}
-
-/** What is wanted of pushes and merges. */
-function Rules({ repo, onSaved }: { repo: RepoView; onSaved(repo: RepoView | undefined): void }) {
-  const [check, setCheck] = useState(repo.check_command ?? '')
-  const [merge, setMerge] = useState<string>(repo.merge ?? 'squash')
-  const [deny, setDeny] = useState((repo.deny_paths ?? []).join(' '))
-  const [keeps, setKeeps] = useState(Boolean(repo.keep_branches))
-  const save = useMutation({
-    mutationFn: (body: RepoChange) =>
-      ask(api.PATCH('/api/v1/repos/{name}', { params: { path: { name: repo.name } }, body })),
-    onSuccess: (answer) => {
-      onSaved(answer as RepoView | undefined)
-      toast('The rules are kept')
-    },
-  })
-  const fields = save.error instanceof Refusal ? save.error.fields : {}
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    save.mutate({
-      check_command: check.trim(),
-      merge: merge as NonNullable<RepoChange['merge']>,
-      deny_paths: deny.split(/\s+/).filter(Boolean),
-      keep_branches: keeps,
-    })
-  }
-  return (
-    <Box title="Rules">
-      <form onSubmit={submit} className="space-y-3.5">
-        <Field
-          label="Check before a merge"
-          error={fields.check_command}
-          hint="Runs in a sandbox on the merged result."
-        >
-          {(wiring) => (
-            <Input
-              {...wiring}
-              value={check}
-              placeholder="nothing is run"
-              onChange={(event) => setCheck(event.target.value)}
-              className="font-mono text-small"
-            />
-          )}
-        </Field>
-        <Field label="Merge by" error={fields.merge}>
-          {(wiring) => (
-            <Select {...wiring} value={merge} onChange={(event) => setMerge(event.target.value)}>
-              <option value="squash">squash: one commit per task</option>
-              <option value="merge">merge: a merge commit</option>
-              <option value="rebase">rebase: its commits, one by one</option>
-            </Select>
-          )}
-        </Field>
-        <Field label="Paths agents may not change" error={fields.deny_paths}>
-          {(wiring) => (
-            <Input
-              {...wiring}
-              value={deny}
-              placeholder=".github/** LICENSE"
-              onChange={(event) => setDeny(event.target.value)}
-              className="font-mono text-small"
-            />
-          )}
-        </Field>
-        <div className="flex items-center justify-between gap-3">
-          <Switch isOn={keeps} onChange={setKeeps}>
-            Keep branches after a merge
-          </Switch>
-          <Button type="submit" isBusy={save.isPending}>
-            Save
-          </Button>
-        </div>
-        {save.isError && Object.keys(fields).length === 0 && (
-          <Trouble title="The rules were not kept" detail={say(save.error)} />
-        )}
-      </form>
-    </Box>
   )
 }
 

@@ -1,16 +1,15 @@
 /** A verdict on the whole pull: said where it lives, and counted by the rules of the repository. */
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
-import { Refusal, say } from '../api/problem'
+import { useState } from 'react'
+import { beside, fieldsOf } from '../api/problem'
 import { pullKey } from '../pull/fold'
 import { judge } from '../pull/queries'
 import type { Verdict } from '../pull/types'
 import type { Task } from '../task/types'
-import { Button } from '../ui/Button'
-import { Dialog, DialogBody, DialogFoot } from '../ui/Dialog'
+import { Dialog } from '../ui/Dialog'
+import { DialogForm } from '../ui/DialogForm'
 import { Field, inputLook } from '../ui/Field'
 import { Segments } from '../ui/Segments'
-import { Trouble } from '../ui/Small'
 import { toast } from '../ui/Toast'
 
 type Given = Exclude<Verdict, 'dismissed'>
@@ -62,20 +61,16 @@ function JudgeForm({ task, onDone }: { task: Task; onDone(): void }) {
       onDone()
     },
   })
-  const fields = give.error instanceof Refusal ? give.error.fields : {}
+  const fields = fieldsOf(give.error)
   return (
-    <form
-      noValidate
-      className="contents"
-      onSubmit={(event: FormEvent) => {
-        event.preventDefault()
-        give.mutate()
-      }}
-      onKeyDown={(event) => {
-        if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) give.mutate()
-      }}
+    <DialogForm
+      act={WORDS[verdict].act}
+      failed="The review was not given"
+      why={beside(give.error, ['body'])}
+      isBusy={give.isPending}
+      canAct={verdict === 'approved' || Boolean(text.trim())}
+      onAct={() => give.mutate()}
     >
-      <DialogBody>
         <div className="space-y-4">
           <Segments
             label="Verdict"
@@ -96,22 +91,6 @@ function JudgeForm({ task, onDone }: { task: Task; onDone(): void }) {
             )}
           </Field>
         </div>
-        {give.isError && Object.keys(fields).length === 0 && (
-          <div className="mt-4">
-            <Trouble title="The review was not given" detail={say(give.error)} />
-          </div>
-        )}
-      </DialogBody>
-      <DialogFoot>
-        <Button
-          tone="primary"
-          type="submit"
-          isBusy={give.isPending}
-          disabled={verdict !== 'approved' && !text.trim()}
-        >
-          {WORDS[verdict].act}
-        </Button>
-      </DialogFoot>
-    </form>
+    </DialogForm>
   )
 }

@@ -2,17 +2,18 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { MessagesSquare, Plus } from 'lucide-react'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { AgentMark } from '../agent/AgentMark'
 import { agents } from '../agent/queries'
 import { callJson } from '../api/call'
 import { attemptKey } from '../api/client'
-import { Refusal, say } from '../api/problem'
+import { beside, fieldsOf, say } from '../api/problem'
 import { repos } from '../api/queries'
 import { EmptyDesk } from '../sandbox/Desk'
 import type { Session } from '../task/types'
 import { Button } from '../ui/Button'
-import { Dialog, DialogBody, DialogFoot } from '../ui/Dialog'
+import { Dialog } from '../ui/Dialog'
+import { DialogForm } from '../ui/DialogForm'
 import { Field, Input, Select } from '../ui/Field'
 import { Ago } from '../ui/Moments'
 import { Chip, Empty, PageHead, Skeleton, Trouble } from '../ui/Small'
@@ -121,17 +122,16 @@ function SessionForm() {
       void navigate({ to: '/sessions/$id', params: { id: session.id } })
     },
   })
-  const fields = create.error instanceof Refusal ? create.error.fields : {}
+  const fields = fieldsOf(create.error)
   return (
-    <form
-      noValidate
-      className="contents"
-      onSubmit={(event: FormEvent) => {
-        event.preventDefault()
-        create.mutate()
-      }}
+    <DialogForm
+      act="Open session"
+      icon={<MessagesSquare />}
+      failed="The session was not opened"
+      why={beside(create.error, ['title', 'agent', 'repo'])}
+      isBusy={create.isPending}
+      onAct={() => create.mutate()}
     >
-      <DialogBody>
         <div className="grid gap-4 sm:grid-cols-2">
           <Field label="About" error={fields.title} className="sm:col-span-2">
             {(wiring) => (
@@ -165,17 +165,6 @@ function SessionForm() {
             )}
           </Field>
         </div>
-        {create.isError && Object.keys(fields).length === 0 && (
-          <div className="mt-4">
-            <Trouble title="The session was not opened" detail={say(create.error)} />
-          </div>
-        )}
-      </DialogBody>
-      <DialogFoot>
-        <Button tone="primary" type="submit" icon={<MessagesSquare />} isBusy={create.isPending}>
-          Open session
-        </Button>
-      </DialogFoot>
-    </form>
+    </DialogForm>
   )
 }

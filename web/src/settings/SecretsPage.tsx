@@ -1,13 +1,14 @@
 /** Secrets: set here, used by the gateway, never shown again and never inside a sandbox. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { LockKeyhole, Plus, Trash2 } from 'lucide-react'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { api, ask } from '../api/client'
-import { Refusal, say } from '../api/problem'
+import { beside, fieldsOf, say } from '../api/problem'
 import { keys, repos, secrets } from '../api/queries'
 import { Button, IconButton } from '../ui/Button'
 import { Confirm } from '../ui/Confirm'
-import { Dialog, DialogBody, DialogFoot } from '../ui/Dialog'
+import { Dialog } from '../ui/Dialog'
+import { DialogForm } from '../ui/DialogForm'
 import { Field, Input, Select } from '../ui/Field'
 import { Ago } from '../ui/Moments'
 import { Chip, Command, Empty, PageHead, Skeleton, Trouble } from '../ui/Small'
@@ -105,17 +106,16 @@ function SecretForm({ onDone }: { onDone(): void }) {
       onDone()
     },
   })
-  const fields = set.error instanceof Refusal ? set.error.fields : {}
+  const fields = fieldsOf(set.error)
   return (
-    <form
-      noValidate
-      className="contents"
-      onSubmit={(event: FormEvent) => {
-        event.preventDefault()
-        set.mutate()
-      }}
+    <DialogForm
+      act="Set"
+      failed="The secret was not set"
+      why={beside(set.error, ['name', 'value', 'repo'])}
+      isBusy={set.isPending}
+      canAct={Boolean(name.trim() && value)}
+      onAct={() => set.mutate()}
     >
-      <DialogBody>
         <div className="space-y-4">
           <Field label="Name" error={fields.name}>
             {(wiring) => (
@@ -160,17 +160,6 @@ function SecretForm({ onDone }: { onDone(): void }) {
             )}
           </Field>
         </div>
-        {set.isError && Object.keys(fields).length === 0 && (
-          <div className="mt-4">
-            <Trouble title="The secret was not set" detail={say(set.error)} />
-          </div>
-        )}
-      </DialogBody>
-      <DialogFoot>
-        <Button tone="primary" type="submit" isBusy={set.isPending} disabled={!name.trim() || !value}>
-          Set
-        </Button>
-      </DialogFoot>
-    </form>
+    </DialogForm>
   )
 }

@@ -40,13 +40,11 @@ export function Details({ task, sandbox }: { task: Task; sandbox: SandboxView | 
             <Copy text={fetch} label="Copy the command" />
           </span>
         </Fact>
-        <Fact name="In an editor">
+        <Fact name="By ssh">
           {task.sandbox_id ? (
             <span className="flex items-center gap-1">
-              <code className="min-w-0 truncate font-mono text-small">
-                carrel sandbox shell {task.sandbox_id}
-              </code>
-              <Copy text={`carrel sandbox shell ${task.sandbox_id}`} label="Copy the command" />
+              <code className="min-w-0 truncate font-mono text-small">ssh carrel-task-{task.id}</code>
+              <Copy text={`ssh carrel-task-${task.id}`} label="Copy the command" />
             </span>
           ) : (
             'When it has a desk.'

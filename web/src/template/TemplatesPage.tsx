@@ -1,14 +1,15 @@
 /** What sandboxes start from. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Boxes, Plus, Trash2 } from 'lucide-react'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { api, ask } from '../api/client'
-import { Refusal, say } from '../api/problem'
+import { beside, fieldsOf, say } from '../api/problem'
 import { keys, templates } from '../api/queries'
 import type { NewTemplate, TemplateView } from '../api/types'
 import { Button, IconButton } from '../ui/Button'
 import { Confirm } from '../ui/Confirm'
-import { Dialog, DialogBody, DialogFoot } from '../ui/Dialog'
+import { Dialog } from '../ui/Dialog'
+import { DialogForm } from '../ui/DialogForm'
 import { Field, Input, inputLook, Select } from '../ui/Field'
 import { Ago } from '../ui/Moments'
 import { bytes, count } from '../ui/money'
@@ -124,9 +125,8 @@ function TemplateForm({ onDone }: { onDone(): void }) {
       onDone()
     },
   })
-  const fields = make.error instanceof Refusal ? make.error.fields : {}
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
+  const fields = fieldsOf(make.error)
+  const submit = () => {
     const text = what.trim()
     make.mutate({
       name: name.trim(),
@@ -142,8 +142,14 @@ function TemplateForm({ onDone }: { onDone(): void }) {
     recipe: ['Recipe', 'FROM debian:bookworm\nRUN apt-get update && apt-get install -y git'],
   }[kind]
   return (
-    <form noValidate onSubmit={submit} className="contents">
-      <DialogBody>
+    <DialogForm
+      act="Make template"
+      failed="The template was not made"
+      why={beside(make.error, ['name', 'from', 'reference', 'recipe', 'packages'])}
+      isBusy={make.isPending}
+      canAct={Boolean(name.trim())}
+      onAct={submit}
+    >
         <div className="grid gap-4 sm:grid-cols-2">
           <Field label="Name" error={fields.name}>
             {(wiring) => (
@@ -176,17 +182,6 @@ function TemplateForm({ onDone }: { onDone(): void }) {
             )}
           </Field>
         </div>
-        {make.isError && Object.keys(fields).length === 0 && (
-          <div className="mt-4">
-            <Trouble title="The template was not made" detail={say(make.error)} />
-          </div>
-        )}
-      </DialogBody>
-      <DialogFoot>
-        <Button tone="primary" type="submit" isBusy={make.isPending} disabled={!name.trim()}>
-          Make template
-        </Button>
-      </DialogFoot>
-    </form>
+    </DialogForm>
   )
 }

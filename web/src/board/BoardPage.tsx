@@ -124,7 +124,7 @@ export function BoardPage() {
         <Waiting />
       )}
       {chosen.size > 0 && (
-        <Bulk tasks={(all ?? []).filter((task) => chosen.has(task.id))} onDone={() => setChosen(new Set())} />
+        <Bulk tasks={(all ?? []).filter((task) => chosen.has(task.id))} onChoose={setChosen} />
       )}
     </>
   )

@@ -2,7 +2,7 @@
 import { X } from 'lucide-react'
 import { useState } from 'react'
 import type { Task, Verb } from '../task/types'
-import { possible, useAct, VERB_WORDS } from '../task/verbs'
+import { OUTCOMES, possible, useAct, VERB_WORDS } from '../task/verbs'
 import { askFirst } from '../ui/Ask'
 import { Button, IconButton } from '../ui/Button'
 import { count, dollars } from '../ui/money'
@@ -11,8 +11,21 @@ import { toast } from '../ui/Toast'
 const VERBS: readonly Verb[] = ['start', 'retry', 'stop', 'rebase', 'merge', 'close']
 const PAST: Partial<Record<Verb, string>> = { stop: 'stopped', merge: 'merged', close: 'closed' }
 
-export function Bulk({ tasks, onDone }: { tasks: readonly Task[]; onDone(): void }) {
+/** What was refused, and to which tasks for which reasons. */
+interface Refused {
+  verb: Verb
+  reasons: readonly { id: number; why: string }[]
+}
+
+interface BulkProps {
+  tasks: readonly Task[]
+  /** What stays chosen: those that somebody must look at. */
+  onChoose(ids: ReadonlySet<number>): void
+}
+
+export function Bulk({ tasks, onChoose }: BulkProps) {
   const act = useAct()
+  const [refused, setRefused] = useState<Refused>()
   const [isBusy, setBusy] = useState(false)
 
   const run = async (verb: Verb) => {
@@ -36,10 +49,13 @@ export function Bulk({ tasks, onDone }: { tasks: readonly Task[]; onDone(): void
     setBusy(true)
     // One after the other: merges want their order, and nobody is hurt by a second more.
     let done = 0
-    for (const task of able) if (await act(task, verb)) done += 1
+    const reasons: { id: number; why: string }[] = []
+    for (const task of able)
+      if (await act(task, verb, undefined, (why) => reasons.push({ id: task.id, why }))) done += 1
     setBusy(false)
+    setRefused(reasons.length > 0 ? { verb, reasons } : undefined)
     if (done > 0) toast(`${count(done, 'task')} ${PAST[verb] ?? `told to ${VERB_WORDS[verb].toLowerCase()}`}`)
-    onDone()
+    onChoose(new Set(reasons.map((it) => it.id)))
   }
 
   return (
@@ -47,6 +63,20 @@ export function Bulk({ tasks, onDone }: { tasks: readonly Task[]; onDone(): void
       aria-label="Chosen tasks"
       className="fixed inset-x-4 bottom-5 z-40 mx-auto flex w-fit max-w-[calc(100vw-2rem)] animate-rise flex-wrap items-center gap-2 rounded-2xl border border-line bg-card p-2 pl-4 shadow-float max-md:bottom-18"
     >
+      {refused && (
+        <div role="alert" className="max-h-48 w-full max-w-2xl overflow-y-auto pt-1 pr-2 text-small">
+          <p className="font-medium text-oxblood">
+            {count(refused.reasons.length, 'task')} not {OUTCOMES[refused.verb]}
+          </p>
+          <ul className="mt-1 space-y-0.5">
+            {refused.reasons.map((it) => (
+              <li key={it.id} data-refused={it.id} className="wrap-anywhere">
+                <span className="font-mono text-faint">task-{it.id}</span> {it.why}
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
       <p aria-live="polite" className="mr-2 font-medium">
         {count(tasks.length, 'task')}
       </p>
@@ -66,7 +96,7 @@ export function Bulk({ tasks, onDone }: { tasks: readonly Task[]; onDone(): void
           )
         )
       })}
-      <IconButton label="Choose none" onClick={onDone}>
+      <IconButton label="Choose none" onClick={() => onChoose(new Set())}>
         <X />
       </IconButton>
     </section>

@@ -5,14 +5,17 @@ import { ThemeSwitch } from '../frame/ThemeSwitch'
 import { ring } from '../notice/bell'
 import { useWishes } from '../notice/wishes'
 import { Button } from '../ui/Button'
-import { PageHead } from '../ui/Small'
+import { Segments } from '../ui/Segments'
+import { Box, PageHead } from '../ui/Small'
 import { Switch } from '../ui/Switch'
+import { useZone, zoneHere } from '../ui/zone'
 import { PushSwitch } from './PushSwitch'
 import { SettingsFrame } from './SettingsFrame'
 
 export function SettingsPage() {
   const [wishes, change] = useWishes()
   const [refused, setRefused] = useState(false)
+  const [zone, setZone] = useZone()
 
   const wantDesktop = async (isOn: boolean) => {
     if (!isOn) return change({ desktop: false })
@@ -26,11 +29,25 @@ export function SettingsPage() {
       <title>Settings · Carrel</title>
       <PageHead title="Settings" lead="These are kept in this browser alone." />
       <div className="grid grid-cols-1 gap-5 lg:grid-cols-2">
-        <section className="rounded-2xl border border-line bg-card px-5 py-4 shadow-card">
-          <h2 className="mb-3 text-lead">Look</h2>
+        <Box title="Look">
           <ThemeSwitch />
           <p className="mt-3 text-small text-faint">Light, dark, or as the system has it.</p>
-        </section>
+          <h2 className="mt-5 mb-2 text-lead">Times</h2>
+          <div className="w-fit">
+            <Segments
+              label="Time zone"
+              value={zone === 'UTC' ? 'UTC' : 'here'}
+              options={[
+                { value: 'here', label: zoneHere() },
+                { value: 'UTC', label: 'UTC' },
+              ]}
+              onChange={(next) => setZone(next === 'UTC' ? 'UTC' : undefined)}
+            />
+          </div>
+          <p className="mt-3 text-small text-faint">
+            Every “3 min ago” tells its exact moment when it is pointed at.
+          </p>
+        </Box>
         <section className="rounded-2xl border border-line bg-card px-5 py-4 shadow-card">
           <h2 className="mb-1 text-lead">When a card needs you</h2>
           <p className="mb-4 text-small text-faint">

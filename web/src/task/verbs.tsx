@@ -26,7 +26,7 @@ export const VERB_WORDS: Record<Verb, string> = {
   fork: 'Fork',
 }
 
-const OUTCOMES: Record<Verb, string> = {
+export const OUTCOMES: Record<Verb, string> = {
   start: 'started',
   stop: 'stopped',
   message: 'written to',
@@ -117,13 +117,19 @@ export function question(task: Task, verb: Verb, spends: boolean): Question | un
   }
 }
 
-export type Act = (task: Task, verb: Verb, body?: unknown) => Promise<boolean>
+/** With `onRefused` the reason goes there; otherwise it is shown where every page shows such things. */
+export type Act = (
+  task: Task,
+  verb: Verb,
+  body?: unknown,
+  onRefused?: (why: string) => void,
+) => Promise<boolean>
 
 /** Asks, guesses, and takes back. Answers whether the server agreed. */
 export function useAct(): Act {
   const cache = useQueryClient()
   return useCallback<Act>(
-    async (task, verb, body) => {
+    async (task, verb, body, onRefused) => {
       const guess = GUESSES[verb]
       const before = held(cache, task.id) ?? task
       if (guess) placeTask(cache, { ...before, phase: guess })
@@ -137,7 +143,8 @@ export function useAct(): Act {
         // When the server has spoken since, what it said stands.
         const now = held(cache, task.id)
         if (guess && now?.phase === guess && now.revision === before.revision) placeTask(cache, before)
-        toast(`task-${task.id} was not ${OUTCOMES[verb]}`, say(error), 'bad')
+        if (onRefused) onRefused(say(error))
+        else toast(`task-${task.id} was not ${OUTCOMES[verb]}`, say(error), 'bad')
         return false
       }
     },

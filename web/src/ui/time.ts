@@ -1,4 +1,5 @@
 /** Times for people. All of them take `now`, so the same moment always reads the same. */
+import { zoneChosen } from './zone'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -68,13 +69,39 @@ export function parseDuration(text: string): number | undefined {
   return Math.round(total)
 }
 
-// One for the page: making one costs more than everything else about a card.
-const whole = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+// One for each zone: making one costs more than everything else about a card.
+const wholes = new Map<string | undefined, Intl.DateTimeFormat>()
 
-/** The whole truth, for a tooltip. */
-export function exact(at: string): string {
+function whole(zone: string | undefined): Intl.DateTimeFormat {
+  const known = wholes.get(zone)
+  if (known) return known
+  const made = new Intl.DateTimeFormat(undefined, {
+    year: 'numeric',
+    month: 'short',
+    day: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    timeZoneName: 'short',
+    ...(zone ? { timeZone: zone } : {}),
+  })
+  wholes.set(zone, made)
+  return made
+}
+
+/** The whole truth, for a tooltip: the moment in the zone that was chosen, and which zone that is. */
+export function exact(at: string, zone: string | undefined = zoneChosen()): string {
   const date = new Date(at)
-  return Number.isNaN(date.getTime()) ? at : whole.format(date)
+  return Number.isNaN(date.getTime()) ? at : whole(zone).format(date)
+}
+
+/** The time of day, where the reader is or wants to be. */
+export function clock(at: number, zone: string | undefined = zoneChosen()): string {
+  return new Intl.DateTimeFormat(undefined, {
+    hour: '2-digit',
+    minute: '2-digit',
+    ...(zone ? { timeZone: zone } : {}),
+  }).format(at)
 }
 
 function two(value: number): string {

@@ -285,18 +285,26 @@ describe('a review', () => {
     // Somebody says something there, on the same line and in general.
     const line = { body: 'It stands on the desk.', path: mine?.path, line: 1 }
     await server.ask('POST', `${at}/comments`, line)
-    await server.ask('POST', `${at}/reviews`, { verdict: 'commented', body: 'A fine lamp.' })
     await visitor.page.locator('[data-remark]').getByText('It stands on the desk.').waitFor()
-    await visitor.page.getByRole('region', { name: 'Said at the pull request' }).getByRole('button').first().click()
-    await visitor.page.getByText('A fine lamp.').first().waitFor()
-    expect(await visitor.barriers()).toEqual([])
     await visitor.page.getByRole('log').getByText('It stands on the desk.').first().waitFor()
     await reaches(2, 'in_review')
+    const mona = await server.ask<{ secret: string }>('POST', '/keys', { name: 'mona', role: 'member' })
+    const judged = await fetch(`${server.origin}/api/v1${at}/reviews`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${mona.secret}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ verdict: 'approved', body: 'A fine lamp.' }),
+    })
+    expect(judged.status).toBe(201)
+    const region = visitor.page.getByRole('region', { name: 'Said at the pull request' })
+    await region.getByText('mona approved').waitFor()
+    await region.getByRole('button').first().click()
+    await region.getByText('A fine lamp.').waitFor()
+    expect(await visitor.barriers()).toEqual([])
   })
 
   it('is asked for by the rules of the repository, and opens the gate', async () => {
     await goTo('/repos/sample')
-    await visitor.page.getByLabel('Approvals before a merge').fill('1')
+    await visitor.page.getByLabel('Approvals before a merge').fill('2')
     await visitor.page.getByRole('region', { name: 'Pull requests' }).getByRole('button', { name: 'Save' }).click()
     await visitor.page.getByText('The rules are kept').first().waitFor()
     expect(await visitor.barriers()).toEqual([])

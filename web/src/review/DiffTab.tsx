@@ -122,7 +122,7 @@ export default function DiffTab({ task, act, since }: { task: Task; act: Act; si
             </Button>
           )}
           {task.pull && task.phase === 'in_review' && (
-            <Button className="h-8" icon={<MessageSquareText />} onClick={() => setJudging(true)}>
+            <Button data-judge className="h-8" icon={<MessageSquareText />} onClick={() => setJudging(true)}>
               Review
             </Button>
           )}

@@ -27,24 +27,51 @@ export function Network({
       </Empty>
     )
   const [title, detail] = WORDS[sandbox.network.mode] ?? [sandbox.network.mode, '']
-  const hosts = sandbox.network.allow ?? []
+  const { allow: hosts, deny = [], headers = {} } = sandbox.network
   return (
     <section aria-label="Network" className="min-h-0 flex-1 space-y-5 overflow-y-auto p-5">
       <div>
         <h2 className="text-lead">{title}</h2>
         <p className="text-soft">{detail}</p>
-        {hosts.length > 0 && (
-          <ul aria-label="Allowed hosts" className="mt-3 flex flex-wrap gap-1.5">
-            {hosts.map((host) => (
-              <li key={host}>
-                <Chip>{host}</Chip>
+        <Hosts label="Allowed hosts" hosts={hosts} />
+      </div>
+      {deny.length > 0 && (
+        <div>
+          <h2 className="text-lead">Not reached</h2>
+          <Hosts label="Denied addresses" hosts={deny} />
+        </div>
+      )}
+      {Object.keys(headers).length > 0 && (
+        <div>
+          <h2 className="text-lead">Added on the way out</h2>
+          <p className="text-soft">By the proxy. What is inside never sees these values.</p>
+          <ul aria-label="Headers by host" className="mt-3 space-y-1 text-small">
+            {Object.entries(headers).map(([host, added]) => (
+              <li key={host} className="flex flex-wrap items-center gap-1.5">
+                <span className="font-mono">{host}</span>
+                {Object.keys(added as object).map((name) => (
+                  <Chip key={name}>{name}</Chip>
+                ))}
               </li>
             ))}
           </ul>
-        )}
-      </div>
+        </div>
+      )}
       {repo && <Pushed repo={repo} sandboxId={sandbox.id} taskId={taskId} />}
     </section>
+  )
+}
+
+function Hosts({ label, hosts }: { label: string; hosts: readonly string[] }) {
+  if (hosts.length === 0) return null
+  return (
+    <ul aria-label={label} className="mt-3 flex flex-wrap gap-1.5">
+      {hosts.map((host) => (
+        <li key={host}>
+          <Chip>{host}</Chip>
+        </li>
+      ))}
+    </ul>
   )
 }
 

@@ -32,7 +32,9 @@ for (const file of files('src')) {
 }
 
 if (strangers.length > 0) {
-  console.error(`A sentence must stand where it is said, for translators to find it:\n${strangers.join('\n')}`)
+  console.error(
+    `A sentence must stand where it is said, for translators to find it:\n${strangers.join('\n')}`,
+  )
   process.exit(1)
 }
 const text = `${JSON.stringify([...sentences].sort(), null, 2)}\n`

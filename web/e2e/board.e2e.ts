@@ -183,7 +183,9 @@ describe('the board', () => {
   })
 
   it('tells every refusal, and keeps those cards chosen', async () => {
-    const ids = (await Promise.all([write({ title: 'Not now' }), write({ title: 'Nor this' })])).map((it) => it.id)
+    const ids = (await Promise.all([write({ title: 'Not now' }), write({ title: 'Nor this' })])).map(
+      (it) => it.id,
+    )
     const address = /\/api\/v1\/tasks\/\d+\/close$/
     await visitor.page.route(address, (route) =>
       route.fulfill({
@@ -205,7 +207,8 @@ describe('the board', () => {
     await visitor.forgiving(/409/, async () => {
       await bar.getByRole('button', { name: 'Close' }).click()
       await sure('Close')
-      for (const id of ids) await bar.locator(`[data-refused="${id}"]`).getByText(`It is held: ${id}.`).waitFor()
+      for (const id of ids)
+        await bar.locator(`[data-refused="${id}"]`).getByText(`It is held: ${id}.`).waitFor()
     })
     expect(await visitor.barriers()).toEqual([])
     await visitor.page.unroute(address)
@@ -274,7 +277,10 @@ describe('a review', () => {
     const { pull } = await task(2)
     const at = `/pulls/sample/${pull?.number}`
     const said = () =>
-      server.ask<{ items: { id: string; body: string; path?: string; stamp?: string }[] }>('GET', `${at}/comments`)
+      server.ask<{ items: { id: string; body: string; path?: string; stamp?: string }[] }>(
+        'GET',
+        `${at}/comments`,
+      )
     await expect
       .poll(async () => (await said()).items.filter((it) => it.body === 'Say where the lamp stands.').length)
       .toBe(1)
@@ -305,7 +311,10 @@ describe('a review', () => {
   it('is asked for by the rules of the repository, and opens the gate', async () => {
     await goTo('/repos/sample')
     await visitor.page.getByLabel('Approvals before a merge').fill('2')
-    await visitor.page.getByRole('region', { name: 'Pull requests' }).getByRole('button', { name: 'Save' }).click()
+    await visitor.page
+      .getByRole('region', { name: 'Pull requests' })
+      .getByRole('button', { name: 'Save' })
+      .click()
     await visitor.page.getByText('The rules are kept').first().waitFor()
     expect(await visitor.barriers()).toEqual([])
     await goTo('/tasks/2?tab=diff')

@@ -94,7 +94,9 @@ describe('a preview', () => {
       argv: ['python3', '-m', 'http.server', '8000', '--bind', '127.0.0.1', '--directory', '/home/user/page'],
       background: true,
     })
-    await run('until python3 -c "import socket; socket.create_connection((\\"127.0.0.1\\", 8000))" 2>/dev/null; do :; done')
+    await run(
+      'until python3 -c "import socket; socket.create_connection((\\"127.0.0.1\\", 8000))" 2>/dev/null; do :; done',
+    )
     await show('preview')
     await visitor.page.getByRole('button', { name: '8000' }).click()
     await visitor.page.frameLocator('iframe').getByRole('heading', { name: 'Served from within' }).waitFor()
@@ -119,7 +121,7 @@ describe('a terminal', () => {
       await server.restart()
       await visitor.page.locator('[data-terminal="open"]').waitFor({ timeout: 60_000 })
     })
-    await type('echo it is $mem""ory')
+    await type('echo it is $memory')
     await screen.getByText('it is kept', { exact: true }).first().waitFor()
     const lines = (await screen.innerText()).split('\n').map((line) => line.trim())
     expect(lines.filter((line) => line === 'before')).toHaveLength(1)
@@ -133,7 +135,9 @@ describe('an attachment', () => {
       dialect: 'shell',
       command: 'echo "I read: $(cat /tmp/attachments/wish.txt)"',
     })
-    const session = await server.ask<{ id: string; sandbox_id: string }>('POST', '/sessions', { agent: 'reader' })
+    const session = await server.ask<{ id: string; sandbox_id: string }>('POST', '/sessions', {
+      agent: 'reader',
+    })
     await server.ask('GET', `/sandboxes/${session.sandbox_id}?wait=ready&timeout=60`)
     const path = join(folder, 'wish.txt')
     await writeFile(path, 'a quieter lamp')
@@ -143,6 +147,10 @@ describe('an attachment', () => {
     await visitor.page.getByLabel('Message to the agent').fill('See what I wish for.')
     await visitor.page.getByRole('button', { name: 'Send' }).click()
     await visitor.page.getByRole('log').getByText('/tmp/attachments/wish.txt').first().waitFor()
-    await visitor.page.getByRole('log').getByText('I read: a quieter lamp').first().waitFor({ timeout: 60_000 })
+    await visitor.page
+      .getByRole('log')
+      .getByText('I read: a quieter lamp')
+      .first()
+      .waitFor({ timeout: 60_000 })
   })
 })

@@ -53,7 +53,13 @@ async function figures(name: string): Promise<void> {
   const sorted = lags.toSorted((a, b) => a - b)
   const part = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]
   console.log(
-    JSON.stringify({ where: name, ticks: lags.length, p50_ms: part(0.5), p95_ms: part(0.95), p99_ms: part(0.99) }),
+    JSON.stringify({
+      where: name,
+      ticks: lags.length,
+      p50_ms: part(0.5),
+      p95_ms: part(0.95),
+      p99_ms: part(0.99),
+    }),
   )
 }
 

@@ -23,7 +23,11 @@ afterAll(async () => {
 function leftovers(): string[] {
   const found: string[] = []
   const isSame = (element: Element | null) =>
-    Boolean(element?.closest('code, pre, kbd, textarea, script, style, svg title, .xterm, [data-file] [data-code], diffs-container'))
+    Boolean(
+      element?.closest(
+        'code, pre, kbd, textarea, script, style, svg title, .xterm, [data-file] [data-code], diffs-container',
+      ),
+    )
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
     if (!isSame(node.parentElement)) found.push(node.textContent ?? '')
@@ -49,7 +53,9 @@ it.each(PAGES.map((page) => [page.name, page] as const))('%s', async (_, { path,
   const plain = (await visitor.page.evaluate(leftovers))
     .filter((text) => !text.includes('⟦'))
     .filter((text) => {
-      const strange = (text.match(/[A-Za-z]{3,}/g) ?? []).filter((it) => !known.has(it) && !UNIVERSAL.test(it))
+      const strange = (text.match(/[A-Za-z]{3,}/g) ?? []).filter(
+        (it) => !known.has(it) && !UNIVERSAL.test(it),
+      )
       return strange.length > 0
     })
   expect([...new Set(plain)]).toEqual([])

@@ -438,7 +438,12 @@ export function scene(now = Date.now()) {
     ],
     pull: aPull(ago),
     remarks: [
-      remark('501', ago(20), { path: 'src/login.rs', line: 20, side: 'new' }, 'Is twelve hours what we tell people in the **help page**?'),
+      remark(
+        '501',
+        ago(20),
+        { path: 'src/login.rs', line: 20, side: 'new' },
+        'Is twelve hours what we tell people in the **help page**?',
+      ),
       remark('502', ago(15), {}, 'Tried it with a hardware key and with a phone. Both work.'),
     ],
     reviews: [

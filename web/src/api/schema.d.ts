@@ -6502,6 +6502,8 @@ export interface components {
              */
             line?: number | null;
             side?: components["schemas"]["Side"] | null;
+            /** @description x */
+            stamp?: string | null;
         };
         /** @description A review that is to be given. */
         NewPullReview: {

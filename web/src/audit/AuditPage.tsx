@@ -9,6 +9,7 @@ import { Input } from '../ui/Field'
 import { Ago } from '../ui/Moments'
 import { Segments } from '../ui/Segments'
 import { Chip, Empty, PageHead, Skeleton, Trouble } from '../ui/Small'
+import { t } from '../words/words'
 
 const route = getRouteApi('/frame/audit')
 
@@ -20,16 +21,16 @@ export function AuditPage() {
 
   return (
     <>
-      <title>Audit · Carrel</title>
-      <PageHead title="Audit" lead="Who did what, and who was turned away." />
+      <title>{t('Audit · Carrel')}</title>
+      <PageHead title={t('Audit')} lead={t('Who did what, and who was turned away.')} />
       <div className="mb-3 flex flex-wrap items-center gap-x-4 gap-y-2.5">
         <Segments
-          label="Outcome"
+          label={t('Outcome')}
           value={search.outcome ?? 'all'}
           options={[
-            { value: 'all', label: 'All' },
-            { value: 'done', label: 'Done' },
-            { value: 'denied', label: 'Denied' },
+            { value: 'all', label: t('All') },
+            { value: 'done', label: t('Done') },
+            { value: 'denied', label: t('Denied') },
           ]}
           onChange={(outcome) =>
             void navigate({
@@ -40,8 +41,8 @@ export function AuditPage() {
         />
         <Input
           type="search"
-          aria-label="Filter by action"
-          placeholder="Action, such as sandbox.create"
+          aria-label={t('Filter by action')}
+          placeholder={t('Action, such as sandbox.create')}
           list="actions"
           defaultValue={search.action ?? ''}
           onChange={(event) => {
@@ -61,15 +62,15 @@ export function AuditPage() {
       </div>
 
       {pages.isPending && <Skeleton className="h-64 w-full" />}
-      {pages.isError && <Trouble title="The audit could not be read" detail={say(pages.error)} />}
+      {pages.isError && <Trouble title={t('The audit could not be read')} detail={say(pages.error)} />}
       {pages.isSuccess && items.length === 0 && (
-        <Empty title="Nothing to show">
-          <p>No entry matches.</p>
+        <Empty title={t('Nothing to show')}>
+          <p>{t('No entry matches.')}</p>
         </Empty>
       )}
       {items.length > 0 && (
         <ol
-          aria-label="Audit"
+          aria-label={t('Audit')}
           className="divide-y divide-line overflow-hidden rounded-2xl border border-line bg-card shadow-card"
         >
           {items.map((item) => (
@@ -80,7 +81,7 @@ export function AuditPage() {
       {pages.hasNextPage && (
         <div className="mt-4 text-center">
           <Button isBusy={pages.isFetchingNextPage} onClick={() => void pages.fetchNextPage()}>
-            Load more
+            {t('Load more')}
           </Button>
         </div>
       )}

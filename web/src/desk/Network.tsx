@@ -4,11 +4,12 @@ import { pushes } from '../api/queries'
 import type { SandboxView } from '../api/types'
 import { Ago } from '../ui/Moments'
 import { Chip, Empty } from '../ui/Small'
+import { t } from '../words/words'
 
 const WORDS: Record<string, [string, string]> = {
-  none: ['No network', 'It reaches the gateway alone: git, and models if its agent has one.'],
-  allow: ['Some hosts', 'It reaches these hosts through the proxy, and the gateway.'],
-  open: ['Open', 'It reaches every public host through the proxy.'],
+  none: [t('No network'), t('It reaches the gateway alone: git, and models if its agent has one.')],
+  allow: [t('Some hosts'), t('It reaches these hosts through the proxy, and the gateway.')],
+  open: [t('Open'), t('It reaches every public host through the proxy.')],
 }
 
 export function Network({
@@ -22,30 +23,30 @@ export function Network({
 }) {
   if (!sandbox)
     return (
-      <Empty title="No desk">
-        <p>There is no sandbox now, so there is nothing it could reach.</p>
+      <Empty title={t('No desk')}>
+        <p>{t('There is no sandbox now, so there is nothing it could reach.')}</p>
       </Empty>
     )
   const [title, detail] = WORDS[sandbox.network.mode] ?? [sandbox.network.mode, '']
   const { allow: hosts, deny = [], headers = {} } = sandbox.network
   return (
-    <section aria-label="Network" className="min-h-0 flex-1 space-y-5 overflow-y-auto p-5">
+    <section aria-label={t('Network')} className="min-h-0 flex-1 space-y-5 overflow-y-auto p-5">
       <div>
         <h2 className="text-lead">{title}</h2>
         <p className="text-soft">{detail}</p>
-        <Hosts label="Allowed hosts" hosts={hosts} />
+        <Hosts label={t('Allowed hosts')} hosts={hosts} />
       </div>
       {deny.length > 0 && (
         <div>
-          <h2 className="text-lead">Not reached</h2>
-          <Hosts label="Denied addresses" hosts={deny} />
+          <h2 className="text-lead">{t('Not reached')}</h2>
+          <Hosts label={t('Denied addresses')} hosts={deny} />
         </div>
       )}
       {Object.keys(headers).length > 0 && (
         <div>
-          <h2 className="text-lead">Added on the way out</h2>
-          <p className="text-soft">By the proxy. What is inside never sees these values.</p>
-          <ul aria-label="Headers by host" className="mt-3 space-y-1 text-small">
+          <h2 className="text-lead">{t('Added on the way out')}</h2>
+          <p className="text-soft">{t('By the proxy. What is inside never sees these values.')}</p>
+          <ul aria-label={t('Headers by host')} className="mt-3 space-y-1 text-small">
             {Object.entries(headers).map(([host, added]) => (
               <li key={host} className="flex flex-wrap items-center gap-1.5">
                 <span className="font-mono">{host}</span>
@@ -90,13 +91,15 @@ function Pushed({
   )
   return (
     <div>
-      <h2 className="text-lead">Pushes</h2>
-      {own?.length === 0 && <p className="text-soft">Nothing was pushed from here yet.</p>}
+      <h2 className="text-lead">{t('Pushes')}</h2>
+      {own?.length === 0 && <p className="text-soft">{t('Nothing was pushed from here yet.')}</p>}
       <ul className="divide-y divide-line">
         {own?.map((push) => (
           <li key={push.id} className="py-2">
             <p className="flex items-center gap-2">
-              <Chip tone={push.accepted ? 'lamp' : 'bad'}>{push.accepted ? 'accepted' : 'refused'}</Chip>
+              <Chip tone={push.accepted ? 'lamp' : 'bad'}>
+                {push.accepted ? t('accepted') : t('refused')}
+              </Chip>
               <span className="min-w-0 flex-1 truncate font-mono text-small">
                 {push.refs.map((it) => it.name.replace('refs/heads/', '')).join(', ')}
               </span>

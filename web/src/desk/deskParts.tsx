@@ -5,6 +5,7 @@ import { useVerbs } from '../sandbox/verbs'
 import { Button } from '../ui/Button'
 import type { Part } from '../ui/Parts'
 import { Empty } from '../ui/Small'
+import { t } from '../words/words'
 import { Files } from './Files'
 import { Logs } from './Logs'
 import { Network } from './Network'
@@ -48,8 +49,8 @@ export function deskParts({ sandbox, sandboxId, folder, repo, taskId, absent }: 
       sandboxId ? (
         <Logs sandboxId={sandboxId} />
       ) : (
-        <Empty title="Nothing yet">
-          <p>What happens at this desk is told here.</p>
+        <Empty title={t('Nothing yet')}>
+          <p>{t('What happens at this desk is told here.')}</p>
         </Empty>
       ),
     ),
@@ -68,15 +69,15 @@ function Awake({
 }) {
   if (!sandbox || sandbox.phase === 'gone' || sandbox.phase === 'failed')
     return (
-      <Empty title="Nobody at the desk">
+      <Empty title={t('Nobody at the desk')}>
         <p>{absent}</p>
       </Empty>
     )
   if (sandbox.phase === 'paused') return <Asleep sandbox={sandbox} />
   if (sandbox.phase !== 'ready')
     return (
-      <Empty title="In a moment">
-        <p>The desk is {sandbox.phase}.</p>
+      <Empty title={t('In a moment')}>
+        <p>{t('The desk is {phase}.', { phase: sandbox.phase })}</p>
       </Empty>
     )
   return children(sandbox.id)
@@ -85,11 +86,11 @@ function Awake({
 function Asleep({ sandbox }: { sandbox: SandboxView }) {
   const verbs = useVerbs(sandbox)
   return (
-    <Empty title="The desk sleeps">
-      <p>It was paused while nobody needed it. Everything is as it was left.</p>
+    <Empty title={t('The desk sleeps')}>
+      <p>{t('It was paused while nobody needed it. Everything is as it was left.')}</p>
       <div>
         <Button tone="primary" isBusy={sandbox.want === 'ready'} onClick={() => verbs.resume.mutate()}>
-          Wake it
+          {t('Wake it')}
         </Button>
       </div>
     </Empty>

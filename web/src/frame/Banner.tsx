@@ -4,6 +4,7 @@ import { providers } from '../api/queries'
 import { BreakerNotice } from '../sandbox/BreakerNotice'
 import { useReading } from '../ui/clock'
 import { clock } from '../ui/time'
+import { t } from '../words/words'
 
 /** A hiccup is not worth a word. */
 const PATIENCE_MS = 4_000
@@ -19,19 +20,21 @@ export function Banner() {
       {isSilent && !isDraining && (
         <div role="status" data-silent className="rounded-xl border border-brass/40 bg-brass-wash px-4 py-3">
           <span className="font-medium text-brass">
-            {navigator.onLine ? 'The server cannot be reached.' : 'This machine is offline.'}
+            {navigator.onLine ? t('The server cannot be reached.') : t('This machine is offline.')}
           </span>{' '}
           <span className="text-small text-soft">
-            What you see was true at {clock(silentSince ?? 0)}. It comes back by itself, and nothing that
-            happens meanwhile is missed.
+            {t(
+              'What you see was true at {clock}. It comes back by itself, and nothing that happens meanwhile is missed.',
+              { clock: clock(silentSince ?? 0) },
+            )}
           </span>
         </div>
       )}
       {isDraining && (
         <div role="status" className="rounded-xl border border-brass/40 bg-brass-wash px-4 py-3">
-          <span className="font-medium text-brass">The server is going down for a moment.</span>{' '}
+          <span className="font-medium text-brass">{t('The server is going down for a moment.')}</span>{' '}
           <span className="text-small text-soft">
-            Sandboxes stay as they are; this page comes back by itself.
+            {t('Sandboxes stay as they are; this page comes back by itself.')}
           </span>
         </div>
       )}

@@ -7,12 +7,13 @@ import { Dialog } from '../ui/Dialog'
 import { DialogForm } from '../ui/DialogForm'
 import { Field, Input, Select } from '../ui/Field'
 import { parseDuration } from '../ui/time'
+import { t } from '../words/words'
 
 const ROLES: Record<Role, string> = {
-  admin: 'everything, keys and audit included',
-  member: 'sandboxes and tasks',
-  agent: 'what one agent may do',
-  sandbox: 'what one sandbox may do',
+  admin: t('everything, keys and audit included'),
+  member: t('sandboxes and tasks'),
+  agent: t('what one agent may do'),
+  sandbox: t('what one sandbox may do'),
 }
 
 interface NewKeyDialogProps {
@@ -26,8 +27,8 @@ export function NewKeyDialog(props: NewKeyDialogProps) {
     <Dialog
       isOpen={props.isOpen}
       onClose={props.onClose}
-      title="New key"
-      lead="Name it after who will hold it."
+      title={t('New key')}
+      lead={t('Name it after who will hold it.')}
     >
       <NewKeyForm {...props} />
     </Dialog>
@@ -61,61 +62,61 @@ function NewKeyForm({ onClose, onMinted }: NewKeyDialogProps) {
 
   return (
     <DialogForm
-      act="Make key"
-      failed="The key was not made"
+      act={t('Make key')}
+      failed={t('The key was not made')}
       why={beside(create.error, ['name', 'role', 'agent_id', 'sandbox_id', 'expires_in_s'])}
       isBusy={create.isPending}
       canAct={Boolean(name.trim())}
       onAct={submit}
       onCancel={onClose}
     >
-        <div className="space-y-4">
-          <Field label="Name" error={fields.name}>
-            {(wiring) => (
-              <Input
-                {...wiring}
-                autoFocus
-                value={name}
-                onChange={(event) => setName(event.target.value)}
-                placeholder="laptop, ci, claude"
-              />
-            )}
-          </Field>
-          <Field label="Role" error={fields.role} hint={`May do ${ROLES[role]}.`}>
-            {(wiring) => (
-              <Select {...wiring} value={role} onChange={(event) => setRole(event.target.value as Role)}>
-                {Object.keys(ROLES).map((it) => (
-                  <option key={it}>{it}</option>
-                ))}
-              </Select>
-            )}
-          </Field>
-          {isBound && (
-            <Field label={role === 'agent' ? 'Agent' : 'Sandbox'} error={fields[bound]}>
-              {(wiring) => (
-                <Input
-                  {...wiring}
-                  value={holder}
-                  onChange={(event) => setHolder(event.target.value)}
-                  className="font-mono text-small"
-                />
-              )}
-            </Field>
+      <div className="space-y-4">
+        <Field label={t('Name')} error={fields.name}>
+          {(wiring) => (
+            <Input
+              {...wiring}
+              autoFocus
+              value={name}
+              onChange={(event) => setName(event.target.value)}
+              placeholder={t('laptop, ci, claude')}
+            />
           )}
-          <Field
-            label="Expires after"
-            error={isExpiryUnclear ? 'Write a length of time, such as 12h or 30d.' : fields.expires_in_s}
-          >
+        </Field>
+        <Field label={t('Role')} error={fields.role} hint={t('May do {it}.', { it: ROLES[role] })}>
+          {(wiring) => (
+            <Select {...wiring} value={role} onChange={(event) => setRole(event.target.value as Role)}>
+              {Object.keys(ROLES).map((it) => (
+                <option key={it}>{it}</option>
+              ))}
+            </Select>
+          )}
+        </Field>
+        {isBound && (
+          <Field label={role === 'agent' ? t('Agent') : t('Sandbox')} error={fields[bound]}>
             {(wiring) => (
               <Input
                 {...wiring}
-                value={expiry}
-                onChange={(event) => setExpiry(event.target.value)}
-                placeholder="never, or 30d"
+                value={holder}
+                onChange={(event) => setHolder(event.target.value)}
+                className="font-mono text-small"
               />
             )}
           </Field>
-        </div>
+        )}
+        <Field
+          label={t('Expires after')}
+          error={isExpiryUnclear ? t('Write a length of time, such as 12h or 30d.') : fields.expires_in_s}
+        >
+          {(wiring) => (
+            <Input
+              {...wiring}
+              value={expiry}
+              onChange={(event) => setExpiry(event.target.value)}
+              placeholder={t('never, or 30d')}
+            />
+          )}
+        </Field>
+      </div>
     </DialogForm>
   )
 }

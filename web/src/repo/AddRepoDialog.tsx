@@ -9,6 +9,7 @@ import { Dialog } from '../ui/Dialog'
 import { DialogForm } from '../ui/DialogForm'
 import { Field, Input } from '../ui/Field'
 import { Segments } from '../ui/Segments'
+import { t } from '../words/words'
 
 export function AddRepoDialog({
   isOpen,
@@ -23,8 +24,8 @@ export function AddRepoDialog({
     <Dialog
       isOpen={isOpen}
       onClose={onClose}
-      title="Add a repository"
-      lead="Carrel keeps a mirror of it. Your own checkout is never touched."
+      title={t('Add a repository')}
+      lead={t('Carrel keeps a mirror of it. Your own checkout is never touched.')}
     >
       <AddRepoForm
         onDone={(repo) => {
@@ -61,8 +62,8 @@ function AddRepoForm({ onDone }: { onDone(repo: RepoView): void }) {
 
   const submit = () => {
     const wrong: Record<string, string> = {}
-    if (kind === 'from' && !source.trim()) wrong.source = 'Write an address, a path, or github:owner/name.'
-    if (kind === 'new' && !name.trim()) wrong.name = 'Give it a name.'
+    if (kind === 'from' && !source.trim()) wrong.source = t('Write an address, a path, or github:owner/name.')
+    if (kind === 'new' && !name.trim()) wrong.name = t('Give it a name.')
     setErrors(wrong)
     if (Object.keys(wrong).length > 0) return
     add.mutate(
@@ -77,71 +78,71 @@ function AddRepoForm({ onDone }: { onDone(repo: RepoView): void }) {
 
   return (
     <DialogForm
-      act={add.isPending ? 'Adding…' : 'Add repository'}
-      failed="The repository was not added"
+      act={add.isPending ? t('Adding…') : t('Add repository')}
+      failed={t('The repository was not added')}
       why={beside(add.error, ['source', 'name', 'check_command'])}
       isBusy={add.isPending}
       onAct={submit}
     >
-        <div className="mb-4 w-fit">
-          <Segments<Kind>
-            label="Where from"
-            value={kind}
-            options={[
-              { value: 'from', label: 'From somewhere' },
-              { value: 'new', label: 'New, hosted here' },
-            ]}
-            onChange={setKind}
-          />
-        </div>
-        <div className="space-y-4">
-          {kind === 'from' && (
-            <Field
-              label="Address or path"
-              error={errors.source}
-              hint="https://…, ssh://…, github:owner/name, or a folder on the machine Carrel runs on."
-            >
-              {(wiring) => (
-                <Input
-                  {...wiring}
-                  autoFocus
-                  placeholder="https://github.com/acme/api"
-                  value={source}
-                  onChange={(event) => setSource(event.target.value)}
-                />
-              )}
-            </Field>
+      <div className="mb-4 w-fit">
+        <Segments<Kind>
+          label={t('Where from')}
+          value={kind}
+          options={[
+            { value: 'from', label: t('From somewhere') },
+            { value: 'new', label: t('New, hosted here') },
+          ]}
+          onChange={setKind}
+        />
+      </div>
+      <div className="space-y-4">
+        {kind === 'from' && (
+          <Field
+            label={t('Address or path')}
+            error={errors.source}
+            hint={t('https://…, ssh://…, github:owner/name, or a folder on the machine Carrel runs on.')}
+          >
+            {(wiring) => (
+              <Input
+                {...wiring}
+                autoFocus
+                placeholder={t('https://github.com/acme/api')}
+                value={source}
+                onChange={(event) => setSource(event.target.value)}
+              />
+            )}
+          </Field>
+        )}
+        <Field
+          label={t('Name')}
+          error={errors.name}
+          hint={kind === 'from' ? t('From the address when left empty.') : undefined}
+        >
+          {(wiring) => (
+            <Input
+              {...wiring}
+              placeholder={t('api')}
+              value={name}
+              onChange={(event) => setName(event.target.value)}
+            />
           )}
-          <Field
-            label="Name"
-            error={errors.name}
-            hint={kind === 'from' ? 'From the address when left empty.' : undefined}
-          >
-            {(wiring) => (
-              <Input
-                {...wiring}
-                placeholder="api"
-                value={name}
-                onChange={(event) => setName(event.target.value)}
-              />
-            )}
-          </Field>
-          <Field
-            label="Check"
-            error={errors.check_command}
-            hint="Run on the merged result before the base moves. Empty: nothing is run."
-          >
-            {(wiring) => (
-              <Input
-                {...wiring}
-                placeholder="make test"
-                value={check}
-                onChange={(event) => setCheck(event.target.value)}
-                className="font-mono text-small"
-              />
-            )}
-          </Field>
-        </div>
+        </Field>
+        <Field
+          label={t('Check')}
+          error={errors.check_command}
+          hint={t('Run on the merged result before the base moves. Empty: nothing is run.')}
+        >
+          {(wiring) => (
+            <Input
+              {...wiring}
+              placeholder={t('make test')}
+              value={check}
+              onChange={(event) => setCheck(event.target.value)}
+              className="font-mono text-small"
+            />
+          )}
+        </Field>
+      </div>
     </DialogForm>
   )
 }

@@ -6,8 +6,9 @@ import { say } from '../api/problem'
 import type { RepoFitness } from '../api/types'
 import { Button } from '../ui/Button'
 import { Trouble } from '../ui/Small'
+import { t } from '../words/words'
 
-const NAMES: Record<string, string> = { embedded: 'This house', github: 'GitHub', gitea: 'Gitea' }
+const NAMES: Record<string, string> = { embedded: t('This house'), github: t('GitHub'), gitea: t('Gitea') }
 
 export function Connection({ repo }: { repo: string }) {
   const test = useMutation({
@@ -18,11 +19,11 @@ export function Connection({ repo }: { repo: string }) {
   return (
     <div className="mt-3 border-t border-line pt-3">
       <Button icon={<PlugZap />} isBusy={test.isPending} onClick={() => test.mutate()}>
-        Test the connection
+        {t('Test the connection')}
       </Button>
       {test.isError && (
         <div className="mt-3">
-          <Trouble title="It could not be tested" detail={say(test.error)} />
+          <Trouble title={t('It could not be tested')} detail={say(test.error)} />
         </div>
       )}
       {told && (
@@ -34,11 +35,14 @@ export function Connection({ repo }: { repo: string }) {
               <X aria-hidden className="size-4 shrink-0 text-oxblood" />
             )}
             {told.reached
-              ? `${NAMES[told.forge] ?? told.forge} answers${told.login ? `, and knows us as ${told.login}` : ''}.`
-              : `${NAMES[told.forge] ?? told.forge} does not let us in.`}
+              ? t('{it} answers{what}.', {
+                  it: NAMES[told.forge] ?? told.forge,
+                  what: told.login ? t(', and knows us as {login}', { login: told.login }) : '',
+                })
+              : t('{it} does not let us in.', { it: NAMES[told.forge] ?? told.forge })}
           </p>
           {told.missing.length > 0 && (
-            <ul aria-label="What is missing" className="mt-2 space-y-1 text-small text-oxblood">
+            <ul aria-label={t('What is missing')} className="mt-2 space-y-1 text-small text-oxblood">
               {told.missing.map((sentence) => (
                 <li key={sentence} className="wrap-anywhere">
                   {sentence}
@@ -48,7 +52,7 @@ export function Connection({ repo }: { repo: string }) {
           )}
           {told.reached && told.missing.length === 0 && (
             <p className="mt-1 text-small text-faint">
-              Nothing is missing: pulls, comments, checks and merges.
+              {t('Nothing is missing: pulls, comments, checks and merges.')}
             </p>
           )}
         </div>

@@ -6,6 +6,7 @@ import { Button } from '../ui/Button'
 import { Field, Input } from '../ui/Field'
 import { Box, Trouble } from '../ui/Small'
 import { Switch } from '../ui/Switch'
+import { t } from '../words/words'
 import { phrases, useChange, words } from './change'
 
 const MOST = 20
@@ -37,12 +38,12 @@ export function PullRules({ repo, onSaved }: { repo: RepoView; onSaved(repo: Rep
   }
   const why = beside(save.error, SHOWN)
   return (
-    <Box title="Pull requests">
+    <Box title={t('Pull requests')}>
       <form noValidate onSubmit={submit} className="space-y-3.5">
         <Field
-          label="Approvals before a merge"
-          error={isWrong ? `A whole number from 0 to ${MOST}.` : fields['pulls.approvals']}
-          hint="Of the head as it is: what is pushed after an approval wants another."
+          label={t('Approvals before a merge')}
+          error={isWrong ? t('A whole number from 0 to {MOST}.', { MOST }) : fields['pulls.approvals']}
+          hint={t('Of the head as it is: what is pushed after an approval wants another.')}
         >
           {(wiring) => (
             <Input
@@ -55,43 +56,47 @@ export function PullRules({ repo, onSaved }: { repo: RepoView; onSaved(repo: Rep
           )}
         </Field>
         <Field
-          label="Reviewers who are asked"
+          label={t('Reviewers who are asked')}
           error={fields['pulls.reviewers']}
-          hint="By login, apart by spaces."
+          hint={t('By login, apart by spaces.')}
         >
           {(wiring) => (
             <Input
               {...wiring}
               value={reviewers}
-              placeholder="nobody"
+              placeholder={t('nobody')}
               onChange={(event) => setReviewers(event.target.value)}
             />
           )}
         </Field>
-        <Field label="Labels" error={fields['pulls.labels']} hint="On every pull of a task, apart by commas.">
+        <Field
+          label={t('Labels')}
+          error={fields['pulls.labels']}
+          hint={t('On every pull of a task, apart by commas.')}
+        >
           {(wiring) => (
             <Input
               {...wiring}
               value={labels}
-              placeholder="none"
+              placeholder={t('none')}
               onChange={(event) => setLabels(event.target.value)}
             />
           )}
         </Field>
         <div className="space-y-2">
           <Switch isOn={isDraft} onChange={setDraft}>
-            Open as a draft
+            {t('Open as a draft')}
           </Switch>
           <Switch isOn={mergesItself} onChange={setMergesItself}>
-            Merge by itself once nothing stands in the way
+            {t('Merge by itself once nothing stands in the way')}
           </Switch>
         </div>
         <div className="flex justify-end">
           <Button type="submit" isBusy={save.isPending}>
-            Save
+            {t('Save')}
           </Button>
         </div>
-        {why && <Trouble title="The rules were not kept" detail={why} />}
+        {why && <Trouble title={t('The rules were not kept')} detail={why} />}
       </form>
     </Box>
   )

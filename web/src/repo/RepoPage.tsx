@@ -17,6 +17,7 @@ import { cx } from '../ui/cx'
 import { Ago } from '../ui/Moments'
 import { Box, Chip, Empty, Skeleton, Trouble } from '../ui/Small'
 import { toast } from '../ui/Toast'
+import { rich, t } from '../words/words'
 import { Connection } from './Connection'
 import { PullRules } from './PullRules'
 import { RepoPhase } from './ReposPage'
@@ -37,7 +38,7 @@ export function RepoPage() {
   const sync = useMutation({
     mutationFn: () => ask(api.POST('/api/v1/repos/{name}/sync', path)),
     onSuccess: (answer) => put(answer as RepoView | undefined),
-    onError: (error) => toast(`${name} was not brought up to date`, say(error), 'bad'),
+    onError: (error) => toast(t('{name} was not brought up to date', { name }), say(error), 'bad'),
   })
   const remove = useMutation({
     mutationFn: () => ask(api.DELETE('/api/v1/repos/{name}', path)),
@@ -45,20 +46,22 @@ export function RepoPage() {
       void navigate({ to: '/repos' })
       cache.setQueryData<RepoView[]>(keys.repos, (now) => now?.filter((it) => it.name !== name))
     },
-    onError: (error) => toast(`${name} was not removed`, say(error), 'bad'),
+    onError: (error) => toast(t('{name} was not removed', { name }), say(error), 'bad'),
   })
 
   if (list.isPending) return <Skeleton className="h-64 rounded-2xl" />
   if (!repo) {
     return (
-      <Empty title="No such repository">
-        <title>No such repository · Carrel</title>
+      <Empty title={t('No such repository')}>
+        <title>{t('No such repository · Carrel')}</title>
         <p>
-          There is no repository <span className="font-mono wrap-anywhere">{name}</span> here.
+          {rich('There is no repository {name} here.', {
+            name: <span className="font-mono wrap-anywhere">{name}</span>,
+          })}
         </p>
         <div>
           <Link to="/repos" className="text-lamp underline underline-offset-4">
-            All repositories
+            {t('All repositories')}
           </Link>
         </div>
       </Empty>
@@ -67,58 +70,58 @@ export function RepoPage() {
   const gateway = `${window.location.origin}/git/${repo.name}.git`
   return (
     <>
-      <title>{`${repo.name} · Carrel`}</title>
+      <title>{t('{name} · Carrel', { name: repo.name })}</title>
       <Link to="/repos" className="mb-3 inline-flex items-center gap-1.5 text-small text-soft hover:text-ink">
-        <ArrowLeft aria-hidden className="size-3.5" /> Repos
+        <ArrowLeft aria-hidden className="size-3.5" /> {t('Repos')}
       </Link>
       <header className="mb-5 flex flex-wrap items-center gap-x-4 gap-y-3">
         <h1 className="text-display wrap-anywhere">{repo.name}</h1>
         <RepoPhase repo={repo} />
         <div className="ml-auto flex flex-wrap gap-2">
           <Button icon={<Plus />} onClick={() => openSheet({ name: 'task', draft: { repo: repo.name } })}>
-            New task
+            {t('New task')}
           </Button>
           {repo.source && (
             <Button icon={<RefreshCw />} isBusy={sync.isPending} onClick={() => sync.mutate()}>
-              Sync
+              {t('Sync')}
             </Button>
           )}
           <Confirm
-            title={`Remove ${repo.name}?`}
-            detail="The mirror is removed from Carrel. Where it comes from, nothing changes."
-            act="Remove"
+            title={t('Remove {name}?', { name: repo.name })}
+            detail={t('The mirror is removed from Carrel. Where it comes from, nothing changes.')}
+            act={t('Remove')}
             onConfirm={() => remove.mutate()}
           >
             <Button icon={<Trash2 />} className="hover:border-oxblood hover:text-oxblood">
-              Remove
+              {t('Remove')}
             </Button>
           </Confirm>
         </div>
       </header>
       {repo.note && (
         <div className="mb-5">
-          <Trouble title="It needs a look" detail={repo.note} />
+          <Trouble title={t('It needs a look')} detail={repo.note} />
         </div>
       )}
       <div className="grid grid-cols-1 gap-5 lg:grid-cols-2">
-        <Box title="Where">
+        <Box title={t('Where')}>
           <dl className="divide-y divide-line">
-            <Fact name="Source">{repo.source ?? 'It lives here.'}</Fact>
-            <Fact name="Branch">
+            <Fact name={t('Source')}>{repo.source ?? t('It lives here.')}</Fact>
+            <Fact name={t('Branch')}>
               {repo.default_branch ?? '…'}
               {repo.head && (
                 <span className="ml-2 font-mono text-small text-faint">{repo.head.slice(0, 10)}</span>
               )}
             </Fact>
-            <Fact name="Pulls at">{repo.forge ?? 'here, or where it comes from'}</Fact>
-            <Fact name="By git">
+            <Fact name={t('Pulls at')}>{repo.forge ?? t('here, or where it comes from')}</Fact>
+            <Fact name={t('By git')}>
               <span className="flex items-center gap-1">
                 <code className="min-w-0 truncate font-mono text-small">{gateway}</code>
-                <Copy text={`git clone ${gateway}`} label="Copy the command to clone it" />
+                <Copy text={`git clone ${gateway}`} label={t('Copy the command to clone it')} />
               </span>
             </Fact>
             {repo.synced_at && (
-              <Fact name="Synced">
+              <Fact name={t('Synced')}>
                 <Ago at={repo.synced_at} />
               </Fact>
             )}
@@ -146,8 +149,8 @@ function Fact({ name, children }: { name: string; children: ReactNode }) {
 function RepoTasks({ repo }: { repo: string }) {
   const cards = (useQuery(tasks).data ?? []).filter((task) => task.repo === repo)
   return (
-    <Box title="Tasks">
-      {cards.length === 0 && <p className="text-soft">None yet.</p>}
+    <Box title={t('Tasks')}>
+      {cards.length === 0 && <p className="text-soft">{t('None yet.')}</p>}
       <ul className="divide-y divide-line">
         {cards.slice(0, 12).map((task) => (
           <li key={task.id} className="flex items-center gap-3 py-2">
@@ -171,13 +174,15 @@ function RepoTasks({ repo }: { repo: string }) {
 function Pushes({ repo }: { repo: string }) {
   const { data } = useQuery(pushes(repo))
   return (
-    <Box title="Pushes">
-      {data?.length === 0 && <p className="text-soft">Nothing was pushed through the gateway yet.</p>}
+    <Box title={t('Pushes')}>
+      {data?.length === 0 && <p className="text-soft">{t('Nothing was pushed through the gateway yet.')}</p>}
       <ul className="divide-y divide-line">
         {data?.slice(0, 12).map((push) => (
           <li key={push.id} className="py-2">
             <p className="flex items-center gap-2">
-              <Chip tone={push.accepted ? 'lamp' : 'bad'}>{push.accepted ? 'accepted' : 'refused'}</Chip>
+              <Chip tone={push.accepted ? 'lamp' : 'bad'}>
+                {push.accepted ? t('accepted') : t('refused')}
+              </Chip>
               <span className="min-w-0 flex-1 truncate font-mono text-small">
                 {push.refs.map((it) => it.name.replace('refs/heads/', '')).join(', ')}
               </span>

@@ -6,6 +6,7 @@ import { Button } from '../ui/Button'
 import { Field, Input, Select } from '../ui/Field'
 import { Box, Trouble } from '../ui/Small'
 import { Switch } from '../ui/Switch'
+import { t } from '../words/words'
 import { useChange, words } from './change'
 
 const SHOWN = [
@@ -56,43 +57,43 @@ export function Rules({ repo, onSaved }: { repo: RepoView; onSaved(repo: RepoVie
   }
   const why = beside(save.error, SHOWN)
   return (
-    <Box title="Pushes and merges">
+    <Box title={t('Pushes and merges')}>
       <form noValidate onSubmit={submit} className="space-y-3.5">
         <Field
-          label="Check before a merge"
+          label={t('Check before a merge')}
           error={fields.check_command}
-          hint="Runs in a sandbox on the merged result."
+          hint={t('Runs in a sandbox on the merged result.')}
         >
           {(wiring) => (
             <Input
               {...wiring}
               {...text('check')}
-              placeholder="nothing is run"
+              placeholder={t('nothing is run')}
               className="font-mono text-small"
             />
           )}
         </Field>
         <div className="grid gap-3.5 sm:grid-cols-2">
-          <Field label="Merge by" error={fields.merge} className="sm:col-span-2">
+          <Field label={t('Merge by')} error={fields.merge} className="sm:col-span-2">
             {(wiring) => (
               <Select {...wiring} {...text('merge')}>
-                <option value="squash">squash: one commit per task</option>
-                <option value="merge">merge: a merge commit</option>
-                <option value="rebase">rebase: its commits, one by one</option>
+                <option value="squash">{t('squash: one commit per task')}</option>
+                <option value="merge">{t('merge: a merge commit')}</option>
+                <option value="rebase">{t('rebase: its commits, one by one')}</option>
               </Select>
             )}
           </Field>
-          <Field label="Tasks begin at" error={fields.default_branch}>
+          <Field label={t('Tasks begin at')} error={fields.default_branch}>
             {(wiring) => (
               <Input
                 {...wiring}
                 {...text('base')}
-                placeholder={repo.default_branch ?? 'main'}
+                placeholder={repo.default_branch ?? t('main')}
                 className="font-mono text-small"
               />
             )}
           </Field>
-          <Field label="Branches are called" error={fields.branch_format}>
+          <Field label={t('Branches are called')} error={fields.branch_format}>
             {(wiring) => (
               <Input
                 {...wiring}
@@ -102,47 +103,47 @@ export function Rules({ repo, onSaved }: { repo: RepoView; onSaved(repo: RepoVie
               />
             )}
           </Field>
-          <Field label="Paths agents may change" error={fields.allow_paths}>
+          <Field label={t('Paths agents may change')} error={fields.allow_paths}>
             {(wiring) => (
               <Input
                 {...wiring}
                 {...text('allow')}
-                placeholder="all of them"
+                placeholder={t('all of them')}
                 className="font-mono text-small"
               />
             )}
           </Field>
-          <Field label="Paths agents may not change" error={fields.deny_paths}>
+          <Field label={t('Paths agents may not change')} error={fields.deny_paths}>
             {(wiring) => (
               <Input
                 {...wiring}
                 {...text('deny')}
-                placeholder=".github/** LICENSE"
+                placeholder={t('.github/** LICENSE')}
                 className="font-mono text-small"
               />
             )}
           </Field>
           <Field
-            label="Largest file, MiB"
-            error={wrongSize ? 'A whole number from 1 to 4096.' : fields.largest_file_mb}
+            label={t('Largest file, MiB')}
+            error={wrongSize ? t('A whole number from 1 to 4096.') : fields.largest_file_mb}
           >
             {(wiring) => <Input {...wiring} {...text('largest')} inputMode="numeric" placeholder="50" />}
           </Field>
         </div>
         <div className="space-y-2">
           <Switch isOn={keeps} onChange={setKeeps}>
-            Keep branches after a merge
+            {t('Keep branches after a merge')}
           </Switch>
           <Switch isOn={letsSecrets} onChange={setLetsSecrets}>
-            Let secrets in pushes by
+            {t('Let secrets in pushes by')}
           </Switch>
         </div>
         <div className="flex justify-end">
           <Button type="submit" isBusy={save.isPending}>
-            Save
+            {t('Save')}
           </Button>
         </div>
-        {why && <Trouble title="The rules were not kept" detail={why} />}
+        {why && <Trouble title={t('The rules were not kept')} detail={why} />}
       </form>
     </Box>
   )

@@ -3,6 +3,7 @@ import { useMutation } from '@tanstack/react-query'
 import { api, ask } from '../api/client'
 import type { RepoChange, RepoView } from '../api/types'
 import { toast } from '../ui/Toast'
+import { t } from '../words/words'
 
 export function useChange(name: string, onSaved: (repo: RepoView | undefined) => void) {
   return useMutation({
@@ -10,7 +11,7 @@ export function useChange(name: string, onSaved: (repo: RepoView | undefined) =>
       ask(api.PATCH('/api/v1/repos/{name}', { params: { path: { name } }, body })),
     onSuccess: (answer) => {
       onSaved(answer as RepoView | undefined)
-      toast('The rules are kept')
+      toast(t('The rules are kept'))
     },
   })
 }

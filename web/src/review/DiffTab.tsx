@@ -10,10 +10,10 @@ import type { Task } from '../task/types'
 import type { Act } from '../task/verbs'
 import { Button } from '../ui/Button'
 import { cx } from '../ui/cx'
-import { count } from '../ui/money'
 import { Empty, Skeleton, Trouble } from '../ui/Small'
 import { Switch } from '../ui/Switch'
 import { toast } from '../ui/Toast'
+import { t, tn } from '../words/words'
 import { Checks } from './Checks'
 import { FileSection } from './FileSection'
 import { JudgeDialog } from './JudgeDialog'
@@ -44,7 +44,7 @@ export default function DiffTab({ task, act, since }: { task: Task; act: Act; si
 
   if (patch.isPending)
     return (
-      <div role="status" aria-label="Loading" className="space-y-3 p-4">
+      <div role="status" aria-label={t('Loading')} className="space-y-3 p-4">
         <Skeleton className="h-10" />
         <Skeleton className="h-48" />
         <Skeleton className="h-32" />
@@ -56,8 +56,8 @@ export default function DiffTab({ task, act, since }: { task: Task; act: Act; si
       <NothingYet />
     ) : (
       <div className="p-4">
-        <Trouble title="The diff could not be read" detail={say(patch.error)}>
-          <Button onClick={() => void patch.refetch()}>Try again</Button>
+        <Trouble title={t('The diff could not be read')} detail={say(patch.error)}>
+          <Button onClick={() => void patch.refetch()}>{t('Try again')}</Button>
         </Trouble>
       </div>
     )
@@ -75,7 +75,7 @@ export default function DiffTab({ task, act, since }: { task: Task; act: Act; si
       comments: now.comments.map((it) => (ids.has(it.id) ? { ...it, sentAt: task.head ?? '' } : it)),
       read: { ...now.read, ...Object.fromEntries(files.map((file) => [file.path, file.sum])) },
     }))
-    toast(`${count(ids.size, 'comment')} sent to the agent`)
+    toast(t('{size} sent to the agent', { size: tn(ids.size, '{n} comment', '{n} comments') }))
     if (task.pull) await post(waiting)
   }
 
@@ -86,10 +86,12 @@ export default function DiffTab({ task, act, since }: { task: Task; act: Act; si
         await mirror(task, comment)
         change((now) => ({
           ...now,
-          comments: now.comments.map((it) => (it.id === comment.id ? { ...it, isPosted: true as const } : it)),
+          comments: now.comments.map((it) =>
+            it.id === comment.id ? { ...it, isPosted: true as const } : it,
+          ),
         }))
       } catch (error) {
-        toast('A comment could not be put on the pull request', say(error), 'bad')
+        toast(t('A comment could not be put on the pull request'), say(error), 'bad')
         return
       }
     }
@@ -98,15 +100,15 @@ export default function DiffTab({ task, act, since }: { task: Task; act: Act; si
   const added = files.reduce((total, file) => total + file.added, 0)
   const removed = files.reduce((total, file) => total + file.removed, 0)
   return (
-    <section aria-label="Diff" className="flex min-h-0 flex-1 flex-col">
+    <section aria-label={t('Diff')} className="flex min-h-0 flex-1 flex-col">
       <header className="flex shrink-0 flex-wrap items-center gap-x-4 gap-y-1.5 border-b border-line px-4 py-2 text-small">
         <p className="font-medium">
-          {count(files.length, 'file')} <span className="text-lamp">+{added}</span>{' '}
+          {tn(files.length, '{n} file', '{n} files')} <span className="text-lamp">+{added}</span>{' '}
           <span className="text-oxblood">−{removed}</span>
         </p>
         {wasRead && (
           <Switch isOn={onlyNew} onChange={setOnlyNew}>
-            Since my last review{unread.length === 0 ? ': nothing' : ''}
+            {t('Since my last review{what}', { what: unread.length === 0 ? t(': nothing') : '' })}
           </Switch>
         )}
         <div className="ml-auto flex items-center gap-2">
@@ -118,12 +120,12 @@ export default function DiffTab({ task, act, since }: { task: Task; act: Act; si
               isBusy={isSending}
               onClick={() => void send()}
             >
-              Send {count(waiting.length, 'comment')}
+              {t('Send {length}', { length: tn(waiting.length, '{n} comment', '{n} comments') })}
             </Button>
           )}
           {task.pull && task.phase === 'in_review' && (
             <Button data-judge className="h-8" icon={<MessageSquareText />} onClick={() => setJudging(true)}>
-              Review
+              {t('Review')}
             </Button>
           )}
           {unread.length > 0 && (
@@ -136,11 +138,11 @@ export default function DiffTab({ task, act, since }: { task: Task; act: Act; si
                 }))
               }
             >
-              Mark all read
+              {t('Mark all read')}
             </Button>
           )}
           <fieldset className="flex rounded-lg bg-well p-0.5 max-sm:hidden">
-            <legend className="sr-only">How the diff is laid out</legend>
+            <legend className="sr-only">{t('How the diff is laid out')}</legend>
             {(
               [
                 [false, 'Unified', Rows3],
@@ -203,8 +205,8 @@ export default function DiffTab({ task, act, since }: { task: Task; act: Act; si
 
 function NothingYet() {
   return (
-    <Empty title="No changes yet">
-      <p>What the agent changes against its base is read here, line by line.</p>
+    <Empty title={t('No changes yet')}>
+      <p>{t('What the agent changes against its base is read here, line by line.')}</p>
     </Empty>
   )
 }
@@ -223,7 +225,7 @@ function Tree({
 }) {
   return (
     <nav
-      aria-label="Changed files"
+      aria-label={t('Changed files')}
       className="min-h-0 overflow-y-auto border-r border-line py-2 max-xl:hidden"
     >
       <ul>

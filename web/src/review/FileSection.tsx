@@ -5,6 +5,7 @@ import type { PullComment } from '../pull/types'
 import { Button } from '../ui/Button'
 import { cx } from '../ui/cx'
 import { Chip, Skeleton } from '../ui/Small'
+import { t } from '../words/words'
 import type { ReadFile } from './patch'
 import { type Comment, isFolded, MANY_LINES } from './review'
 
@@ -77,7 +78,7 @@ export function FileSection({
           {file.kind !== 'changed' && (
             <Chip tone={file.kind === 'removed' ? 'bad' : 'lamp'}>{file.kind}</Chip>
           )}
-          {isFolded(file.path) && <Chip>generated</Chip>}
+          {isFolded(file.path) && <Chip>{t('generated')}</Chip>}
         </button>
         <span className="shrink-0 font-mono text-tiny">
           <span className="text-lamp">+{file.added}</span>{' '}
@@ -86,8 +87,8 @@ export function FileSection({
         <Button
           tone="quiet"
           className="h-7 px-2 text-small"
-          aria-label={`Comment on ${file.path}`}
-          title="Comment on a line"
+          aria-label={t('Comment on {path}', { path: file.path })}
+          title={t('Comment on a line')}
           onClick={() => {
             setOpen(true)
             setSeen(true)
@@ -106,13 +107,13 @@ export function FileSection({
             }}
             className="accent-(--lamp)"
           />
-          Read
+          {t('Read')}
         </label>
       </header>
       {isOpen && (
         <div className="border-t border-line">
           {file.isBinary ? (
-            <p className="px-4 py-3 text-small text-soft">A binary file.</p>
+            <p className="px-4 py-3 text-small text-soft">{t('A binary file.')}</p>
           ) : isSeen ? (
             <Suspense fallback={<Skeleton className="m-3 h-20" />}>
               <Hunks

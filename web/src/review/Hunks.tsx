@@ -10,6 +10,7 @@ import { inputLook } from '../ui/Field'
 import { Ago } from '../ui/Moments'
 import { Chip } from '../ui/Small'
 import { useIsDark } from '../ui/theme'
+import { t } from '../words/words'
 import { sideOf } from './mirror'
 import type { ReadFile } from './patch'
 import { type Comment, type CommentState, type Side, stateOf } from './review'
@@ -67,7 +68,7 @@ export default function Hunks({
     [isDark, isSplit],
   )
   if (!parsed || parsed.hunks.length === 0)
-    return <p className="px-4 py-3 text-small text-soft">Nothing but its name or mode changed.</p>
+    return <p className="px-4 py-3 text-small text-soft">{t('Nothing but its name or mode changed.')}</p>
 
   const notes: DiffLineAnnotation<Note>[] = comments.map((comment) => ({
     side: comment.side,
@@ -101,7 +102,9 @@ export default function Hunks({
     ) : (
       <CommentCard
         note={note}
-        onPost={onPost && note.state !== 'draft' && !note.comment.isPosted ? () => onPost(note.comment) : undefined}
+        onPost={
+          onPost && note.state !== 'draft' && !note.comment.isPosted ? () => onPost(note.comment) : undefined
+        }
         onRemove={() => onComments((now) => now.filter((it) => it.id !== note.comment.id))}
       />
     )
@@ -129,7 +132,7 @@ export default function Hunks({
         renderGutterUtility={(getHoveredLine) => (
           <button
             type="button"
-            aria-label="Comment on this line"
+            aria-label={t('Comment on this line')}
             className="grid size-5 place-items-center rounded bg-lamp text-on-lamp shadow-card"
             onClick={() => {
               const hovered = getHoveredLine()
@@ -197,8 +200,8 @@ function CommentForm({
         // biome-ignore lint/a11y/noAutofocus: the form was opened to write here
         autoFocus
         rows={3}
-        aria-label={`Comment on line ${place.line}`}
-        placeholder="What should be different here?"
+        aria-label={t('Comment on line {line}', { line: place.line })}
+        placeholder={t('What should be different here?')}
         value={text}
         onChange={(event) => setText(event.target.value)}
         onKeyDown={(event) => {
@@ -210,10 +213,10 @@ function CommentForm({
       />
       <div className="flex gap-2">
         <Button type="submit" tone="primary" className="h-8" disabled={!text.trim()}>
-          Add to the review
+          {t('Add to the review')}
         </Button>
         <Button tone="quiet" className="h-8" onClick={onCancel}>
-          Cancel
+          {t('Cancel')}
         </Button>
       </div>
     </form>
@@ -232,11 +235,11 @@ function RemarkCard({ remark }: { remark: PullComment }) {
     >
       <p className="flex items-center gap-2 text-small text-faint">
         <span className="font-medium text-soft">{remark.author}</span>
-        {remark.line != null && <span>line {remark.line}</span>}
+        {remark.line != null && <span>{t('line {line}', { line: remark.line })}</span>}
         <Ago at={remark.created_at} />
         {isElsewhere(remark.url) && (
           <a href={remark.url} target="_blank" rel="noreferrer" className="ml-auto hover:text-ink">
-            <ExternalLink aria-label="Where it was said" className="size-3.5" />
+            <ExternalLink aria-label={t('Where it was said')} className="size-3.5" />
           </a>
         )}
       </p>
@@ -248,9 +251,9 @@ function RemarkCard({ remark }: { remark: PullComment }) {
 }
 
 const STATES: Record<CommentState, { word: string; tone: 'brass' | 'plain' | 'lamp' }> = {
-  draft: { word: 'not sent yet', tone: 'brass' },
-  sent: { word: 'sent', tone: 'plain' },
-  addressed: { word: 'addressed', tone: 'lamp' },
+  draft: { word: t('not sent yet'), tone: 'brass' },
+  sent: { word: t('sent'), tone: 'plain' },
+  addressed: { word: t('addressed'), tone: 'lamp' },
 }
 
 function CommentCard({
@@ -270,15 +273,15 @@ function CommentCard({
       className="m-2 max-w-2xl rounded-xl border border-line bg-paper px-3 py-2 font-sans whitespace-normal text-ink shadow-card"
     >
       <p className="flex items-center gap-2 text-small text-faint">
-        line {comment.line} <Chip tone={STATES[state].tone}>{STATES[state].word}</Chip>
+        {t('line {line}', { line: comment.line })} <Chip tone={STATES[state].tone}>{STATES[state].word}</Chip>
         <span className="ml-auto flex gap-3">
           {onPost && (
             <button type="button" onClick={onPost} className="hover:text-ink">
-              Post at the pull request
+              {t('Post at the pull request')}
             </button>
           )}
           <button type="button" onClick={onRemove} className="hover:text-oxblood">
-            Remove
+            {t('Remove')}
           </button>
         </span>
       </p>
@@ -309,7 +312,7 @@ function AskLine({
       }}
     >
       <label className="flex items-center gap-2">
-        Comment on line
+        {t('Comment on line')}
         <input
           // biome-ignore lint/a11y/noAutofocus: the form was opened to write here
           autoFocus
@@ -320,12 +323,12 @@ function AskLine({
         />
       </label>
       <Button type="submit" className="h-8" disabled={!isThere}>
-        Write
+        {t('Write')}
       </Button>
       <Button tone="quiet" className="h-8" onClick={onCancel}>
-        Cancel
+        {t('Cancel')}
       </Button>
-      {!isThere && <span className="text-faint">That line is not in this diff.</span>}
+      {!isThere && <span className="text-faint">{t('That line is not in this diff.')}</span>}
     </form>
   )
 }

@@ -11,27 +11,28 @@ import { DialogForm } from '../ui/DialogForm'
 import { Field, inputLook } from '../ui/Field'
 import { Segments } from '../ui/Segments'
 import { toast } from '../ui/Toast'
+import { t } from '../words/words'
 
 type Given = Exclude<Verdict, 'dismissed'>
 
 const WORDS: Record<Given, { word: string; hint: string; act: string; done: string }> = {
   approved: {
-    word: 'Approve',
-    hint: 'Counts for the head as it is now. What is pushed later wants another look.',
-    act: 'Approve',
-    done: 'Approved',
+    word: t('Approve'),
+    hint: t('Counts for the head as it is now. What is pushed later wants another look.'),
+    act: t('Approve'),
+    done: t('Approved'),
   },
   changes_requested: {
-    word: 'Ask for changes',
-    hint: 'The agent goes on with it. Nothing is merged until you approve.',
-    act: 'Ask for changes',
-    done: 'The agent is asked for changes',
+    word: t('Ask for changes'),
+    hint: t('The agent goes on with it. Nothing is merged until you approve.'),
+    act: t('Ask for changes'),
+    done: t('The agent is asked for changes'),
   },
   commented: {
-    word: 'Comment',
-    hint: 'The agent hears of it. It counts neither for nor against.',
-    act: 'Comment',
-    done: 'Said',
+    word: t('Comment'),
+    hint: t('The agent hears of it. It counts neither for nor against.'),
+    act: t('Comment'),
+    done: t('Said'),
   },
 }
 
@@ -40,8 +41,8 @@ export function JudgeDialog({ task, isOpen, onClose }: { task: Task; isOpen: boo
     <Dialog
       isOpen={isOpen}
       onClose={onClose}
-      title={`Review #${task.pull?.number ?? ''}`}
-      lead="Said where the pull request lives, for everybody who looks there."
+      title={t('Review #{number}', { number: task.pull?.number ?? '' })}
+      lead={t('Said where the pull request lives, for everybody who looks there.')}
     >
       <JudgeForm task={task} onDone={onClose} />
     </Dialog>
@@ -65,32 +66,34 @@ function JudgeForm({ task, onDone }: { task: Task; onDone(): void }) {
   return (
     <DialogForm
       act={WORDS[verdict].act}
-      failed="The review was not given"
+      failed={t('The review was not given')}
       why={beside(give.error, ['body'])}
       isBusy={give.isPending}
       canAct={verdict === 'approved' || Boolean(text.trim())}
       onAct={() => give.mutate()}
     >
-        <div className="space-y-4">
-          <Segments
-            label="Verdict"
-            value={verdict}
-            options={(Object.keys(WORDS) as Given[]).map((value) => ({ value, label: WORDS[value].word }))}
-            onChange={setVerdict}
-          />
-          <Field label="In words" error={fields.body} hint={WORDS[verdict].hint}>
-            {(wiring) => (
-              <textarea
-                {...wiring}
-                rows={4}
-                placeholder={verdict === 'approved' ? 'Nothing need be said.' : 'What should be different?'}
-                value={text}
-                onChange={(event) => setText(event.target.value)}
-                className={`${inputLook} h-auto py-2 leading-6`}
-              />
-            )}
-          </Field>
-        </div>
+      <div className="space-y-4">
+        <Segments<Given>
+          label={t('Verdict')}
+          value={verdict}
+          options={(Object.keys(WORDS) as Given[]).map((value) => ({ value, label: WORDS[value].word }))}
+          onChange={setVerdict}
+        />
+        <Field label={t('In words')} error={fields.body} hint={WORDS[verdict].hint}>
+          {(wiring) => (
+            <textarea
+              {...wiring}
+              rows={4}
+              placeholder={
+                verdict === 'approved' ? t('Nothing need be said.') : t('What should be different?')
+              }
+              value={text}
+              onChange={(event) => setText(event.target.value)}
+              className={`${inputLook} h-auto py-2 leading-6`}
+            />
+          )}
+        </Field>
+      </div>
     </DialogForm>
   )
 }

@@ -5,13 +5,13 @@ import type { PullComment, PullReview } from '../pull/types'
 import { Prose } from '../talk/Prose'
 import { cx } from '../ui/cx'
 import { Ago } from '../ui/Moments'
-import { count } from '../ui/money'
+import { t, tn } from '../words/words'
 
 const VERDICTS = {
-  approved: { word: 'approved', look: 'text-lamp' },
-  changes_requested: { word: 'asked for changes', look: 'text-oxblood' },
-  commented: { word: 'commented', look: 'text-soft' },
-  dismissed: { word: 'was dismissed', look: 'text-faint' },
+  approved: { word: t('approved'), look: 'text-lamp' },
+  changes_requested: { word: t('asked for changes'), look: 'text-oxblood' },
+  commented: { word: t('commented'), look: 'text-soft' },
+  dismissed: { word: t('was dismissed'), look: 'text-faint' },
 } as const
 
 interface SaidProps {
@@ -28,7 +28,10 @@ export function Said({ remarks, reviews }: SaidProps) {
     ...remarks.map((it) => ({ ...it, at: it.created_at, word: VERDICTS.commented })),
   ].toSorted((a, b) => a.at.localeCompare(b.at))
   return (
-    <section aria-label="Said at the pull request" className="shrink-0 border-b border-line bg-paper text-small">
+    <section
+      aria-label={t('Said at the pull request')}
+      className="shrink-0 border-b border-line bg-paper text-small"
+    >
       <button
         type="button"
         aria-expanded={isOpen}
@@ -41,7 +44,7 @@ export function Said({ remarks, reviews }: SaidProps) {
             {last.author} {VERDICTS[last.verdict].word}
           </span>
         )}
-        <span className="text-faint">{count(lines.length, 'remark')}</span>
+        <span className="text-faint">{tn(lines.length, '{n} remark', '{n} remarks')}</span>
       </button>
       {isOpen && (
         <ol className="max-h-72 space-y-3 overflow-y-auto px-4 pb-3">
@@ -57,7 +60,7 @@ export function Said({ remarks, reviews }: SaidProps) {
                   </span>
                   {'url' in line && isElsewhere(line.url) && (
                     <a href={line.url} target="_blank" rel="noreferrer" className="text-faint hover:text-ink">
-                      <ExternalLink aria-label="Where it was said" className="size-3.5" />
+                      <ExternalLink aria-label={t('Where it was said')} className="size-3.5" />
                     </a>
                   )}
                 </p>
@@ -74,6 +77,7 @@ export function Said({ remarks, reviews }: SaidProps) {
 export const isElsewhere = (url: string) => /^https?:/.test(url) && !url.startsWith(window.location.origin)
 
 function VerdictMark({ word }: { word: (typeof VERDICTS)[keyof typeof VERDICTS] }) {
-  const Icon = word === VERDICTS.approved ? CheckIcon : word === VERDICTS.changes_requested ? X : MessageSquare
+  const Icon =
+    word === VERDICTS.approved ? CheckIcon : word === VERDICTS.changes_requested ? X : MessageSquare
   return <Icon aria-hidden className={cx('mt-0.5 size-4 shrink-0', word.look)} />
 }

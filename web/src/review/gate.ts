@@ -4,6 +4,7 @@ import { repos } from '../api/queries'
 import { useChecks, usePull } from '../pull/queries'
 import type { Check, Pull } from '../pull/types'
 import type { Task } from '../task/types'
+import { t } from '../words/words'
 
 export interface Gate {
   words: string
@@ -21,27 +22,39 @@ export interface Known {
 
 export function gate(task: Task, { checks = [], pull, approvals = 0 }: Known = {}): Gate | undefined {
   if (task.phase !== 'in_review') return undefined
-  if (task.want === 'merged') return { words: 'It is in the merge lane.', isShut: true }
+  if (task.want === 'merged') return { words: t('It is in the merge lane.'), isShut: true }
   const failed = checks.filter((check) => check.state === 'failed')
   const pending = checks.filter((check) => check.state === 'pending')
   if (failed.length > 0)
     return {
-      words: `Not mergeable: ${failed.map((check) => check.name).join(', ')} ${failed.length === 1 ? 'fails' : 'fail'}.`,
+      words: t('Not mergeable: {list} {what}.', {
+        list: failed.map((check) => check.name).join(', '),
+        what: failed.length === 1 ? t('fails') : t('fail'),
+      }),
       isShut: true,
     }
   if (task.pull?.phase === 'conflicted')
-    return { words: `Not mergeable: it conflicts with ${task.base ?? 'its base'}. Rebase it.`, isShut: true }
-  if (pull?.draft) return { words: 'Not mergeable: it is a draft, still being worked on.', isShut: true }
+    return {
+      words: t('Not mergeable: it conflicts with {base}. Rebase it.', { base: task.base ?? t('its base') }),
+      isShut: true,
+    }
+  if (pull?.draft) return { words: t('Not mergeable: it is a draft, still being worked on.'), isShut: true }
   if (pull?.verdict === 'changes_requested')
-    return { words: 'Not mergeable: a reviewer wants changes first.', isShut: true }
+    return { words: t('Not mergeable: a reviewer wants changes first.'), isShut: true }
   const lacking = approvals - (pull?.approvals ?? 0)
   if (lacking > 0)
     return {
-      words: lacking === 1 ? 'Not mergeable: one more approval is missing.' : `Not mergeable: ${lacking} more approvals are missing.`,
+      words:
+        lacking === 1
+          ? t('Not mergeable: one more approval is missing.')
+          : t('Not mergeable: {lacking} more approvals are missing.', { lacking }),
       isShut: true,
     }
   if (pending.length > 0)
-    return { words: `Waiting for ${pending.map((check) => check.name).join(', ')}.`, isShut: false }
+    return {
+      words: t('Waiting for {list}.', { list: pending.map((check) => check.name).join(', ') }),
+      isShut: false,
+    }
   return undefined
 }
 

@@ -18,6 +18,7 @@ import { Halves } from '../ui/Halves'
 import { Parts } from '../ui/Parts'
 import { Chip, Empty, Skeleton, Trouble } from '../ui/Small'
 import { toast } from '../ui/Toast'
+import { t } from '../words/words'
 import { putSession } from './fold'
 import { conversation, session as sessionQuery } from './queries'
 
@@ -28,18 +29,18 @@ export default function SessionPage() {
   const { data, error } = useQuery(sessionQuery(id))
   if (error && !data) {
     return error instanceof Refusal && error.status < 500 ? (
-      <Empty title="No such session">
-        <title>No such session · Carrel</title>
-        <p>It is not here, or not yours to see.</p>
+      <Empty title={t('No such session')}>
+        <title>{t('No such session · Carrel')}</title>
+        <p>{t('It is not here, or not yours to see.')}</p>
         <div>
           <Link to="/sessions" className="text-lamp underline underline-offset-4">
-            All sessions
+            {t('All sessions')}
           </Link>
         </div>
       </Empty>
     ) : (
       <div className="p-6">
-        <Trouble title="The session could not be read" detail={say(error)} />
+        <Trouble title={t('The session could not be read')} detail={say(error)} />
       </div>
     )
   }
@@ -59,7 +60,7 @@ function Talk({ session }: { session: Session }) {
     mutationFn: () => callJson<Session | undefined>(address, { method: 'DELETE' }),
     onSuccess: (answer) =>
       answer ? putSession(cache, answer) : cache.invalidateQueries({ queryKey: ['session', session.id] }),
-    onError: (error) => toast('The session was not closed', say(error), 'bad'),
+    onError: (error) => toast(t('The session was not closed'), say(error), 'bad'),
   })
   const send = async (text: string): Promise<boolean> => {
     try {
@@ -68,7 +69,7 @@ function Talk({ session }: { session: Session }) {
       void cache.invalidateQueries({ queryKey: ['session-timeline', session.id] })
       return true
     } catch (error) {
-      toast('The message was not sent', say(error), 'bad')
+      toast(t('The message was not sent'), say(error), 'bad')
       return false
     }
   }
@@ -77,52 +78,52 @@ function Talk({ session }: { session: Session }) {
   const moments: readonly Moment[] = talk.data ?? []
   return (
     <>
-      <title>{`${session.title || 'Session'} · Carrel`}</title>
+      <title>{t('{title} · Carrel', { title: session.title || t('Session') })}</title>
       <header className="flex shrink-0 flex-wrap items-center gap-3 px-4 pt-3 pb-3 md:px-5">
-        <Link to="/sessions" aria-label="All sessions" className="text-soft hover:text-ink">
+        <Link to="/sessions" aria-label={t('All sessions')} className="text-soft hover:text-ink">
           <ArrowLeft aria-hidden className="size-4" />
         </Link>
         <AgentMark name={session.agent} />
-        <h1 className="min-w-0 flex-1 truncate text-title">{session.title || 'Session'}</h1>
+        <h1 className="min-w-0 flex-1 truncate text-title">{session.title || t('Session')}</h1>
         {session.repo && <span className="text-small text-soft">{session.repo}</span>}
         <Chip tone={session.phase === 'open' ? 'lamp' : 'plain'}>{session.phase}</Chip>
         {!isClosed && (
           <Button isBusy={close.isPending} onClick={() => close.mutate()}>
-            Close
+            {t('Close')}
           </Button>
         )}
       </header>
       <Halves
-        word="Desk"
+        word={t('Desk')}
         isTalking={isTalking}
         onTalking={setTalking}
         talk={
           <>
             {talk.isError && !talk.data ? (
               <div className="flex-1 p-4">
-                <Trouble title="The conversation could not be read" detail={say(talk.error)} />
+                <Trouble title={t('The conversation could not be read')} detail={say(talk.error)} />
               </div>
             ) : moments.length === 0 && !talk.isPending ? (
               <div className="flex-1">
-                <Empty title="Say something">
-                  <p>The agent sits at its desk and waits.</p>
+                <Empty title={t('Say something')}>
+                  <p>{t('The agent sits at its desk and waits.')}</p>
                 </Empty>
               </div>
             ) : (
               <Timeline moments={moments} agent={session.agent} isBusy={Boolean(session.busy)} />
             )}
             <Composer
-              placeholder={session.phase === 'idle' ? 'Write, and it wakes…' : 'Write to the agent…'}
+              placeholder={session.phase === 'idle' ? t('Write, and it wakes…') : t('Write to the agent…')}
               isBusy={Boolean(session.busy)}
               sandboxId={session.sandbox_id}
-              disabledBecause={isClosed ? 'This session is closed.' : undefined}
+              disabledBecause={isClosed ? t('This session is closed.') : undefined}
               onSend={send}
             />
           </>
         }
       >
         <Parts
-          label="Desk"
+          label={t('Desk')}
           value={tab ?? 'files'}
           onChange={(next) => void navigate({ search: { tab: next }, replace: true })}
           parts={deskParts({
@@ -131,10 +132,12 @@ function Talk({ session }: { session: Session }) {
             folder,
             repo: session.repo,
             absent: isClosed
-              ? 'The desk was cleared when the session was closed.'
-              : 'The desk is being set up.',
+              ? t('The desk was cleared when the session was closed.')
+              : t('The desk is being set up.'),
           })}
-          corner={sandbox?.phase === 'ready' && <EditorButton sandboxId={sandbox.id} folder={folder ?? '/home'} />}
+          corner={
+            sandbox?.phase === 'ready' && <EditorButton sandboxId={sandbox.id} folder={folder ?? '/home'} />
+          }
         />
       </Halves>
     </>

@@ -4,7 +4,8 @@ import { AgentMark } from '../agent/AgentMark'
 import type { Moment } from '../task/types'
 import { cx } from '../ui/cx'
 import { Ago } from '../ui/Moments'
-import { count, dollars } from '../ui/money'
+import { dollars } from '../ui/money'
+import { t, tn } from '../words/words'
 import { Prose } from './Prose'
 import { type Row, summary, toolWords } from './rows'
 
@@ -55,7 +56,7 @@ function One({ moment, agent, onSince, onOpen, onFork }: { moment: Moment } & Om
     case 'question':
       return (
         <div className="flex gap-2.5 rounded-2xl border border-brass/50 bg-brass-wash px-3.5 py-2">
-          <Hand aria-label="A question" className="mt-1 size-4 shrink-0 text-brass" />
+          <Hand aria-label={t('A question')} className="mt-1 size-4 shrink-0 text-brass" />
           <Prose text={moment.text ?? ''} />
         </div>
       )
@@ -86,7 +87,7 @@ function Message({ moment, agent }: { moment: Moment; agent: string | null | und
       >
         <Prose text={moment.text ?? ''} />
         <p className="mt-1 flex gap-2 text-tiny text-faint">
-          <span className="sr-only">{isPerson ? 'You' : (agent ?? 'Agent')}</span>
+          <span className="sr-only">{isPerson ? t('You') : (agent ?? t('Agent'))}</span>
           <Ago at={moment.at} />
           {cost && <span>{cost}</span>}
         </p>
@@ -136,10 +137,10 @@ function Tools({ moments }: { moments: readonly Moment[] }) {
         <>
           <Wrench aria-hidden className="size-3.5 shrink-0" />
           <span className="truncate">
-            {count(moments.length, 'step')}: {summary(moments)}
+            {tn(moments.length, '{n} step', '{n} steps')}: {summary(moments)}
             {latest && <span className="text-faint"> · {toolWords(latest)}</span>}
           </span>
-          {failed > 0 && <span className="shrink-0 text-oxblood">{failed} failed</span>}
+          {failed > 0 && <span className="shrink-0 text-oxblood">{t('{failed} failed', { failed })}</span>}
         </>
       }
     >
@@ -167,7 +168,7 @@ function Tool({ moment }: { moment: Moment }) {
       head={
         <>
           {isBad ? (
-            <CircleAlert aria-label="Failed" className="size-3.5 shrink-0" />
+            <CircleAlert aria-label={t('Failed')} className="size-3.5 shrink-0" />
           ) : (
             <Wrench aria-hidden className="size-3.5 shrink-0" />
           )}
@@ -175,11 +176,11 @@ function Tool({ moment }: { moment: Moment }) {
         </>
       }
     >
-      {input && <Block label="Asked">{input}</Block>}
+      {input && <Block label={t('Asked')}>{input}</Block>}
       {tool?.output ? (
-        <Block label="Answered">{tool.output}</Block>
+        <Block label={t('Answered')}>{tool.output}</Block>
       ) : (
-        <p className="text-small text-faint">{tool?.ok == null ? 'It runs.' : 'It printed nothing.'}</p>
+        <p className="text-small text-faint">{tool?.ok == null ? t('It runs.') : t('It printed nothing.')}</p>
       )}
     </Fold>
   )
@@ -202,7 +203,7 @@ function Thought({ moment }: { moment: Moment }) {
   const text = moment.text ?? ''
   const first = text.split('\n')[0] ?? ''
   return (
-    <Fold head={<span className="truncate font-serif italic">{first || 'A thought'}</span>}>
+    <Fold head={<span className="truncate font-serif italic">{first || t('A thought')}</span>}>
       <p className="font-serif text-small whitespace-pre-wrap text-soft italic wrap-anywhere">{text}</p>
     </Fold>
   )
@@ -226,8 +227,10 @@ function Checkpoint({
     <div className="flex flex-wrap items-center gap-x-3 gap-y-1 border-y border-dashed border-line py-1.5 text-small text-soft">
       <GitCommitHorizontal aria-hidden className="size-4 shrink-0 text-lamp" />
       <span className="min-w-0 flex-1 truncate max-md:basis-[85%]">
-        {moment.text || 'Saved'}
-        {files.length > 0 && <span className="text-faint"> · {count(files.length, 'file')}</span>}
+        {moment.text || t('Saved')}
+        {files.length > 0 && (
+          <span className="text-faint"> · {tn(files.length, '{n} file', '{n} files')}</span>
+        )}
       </span>
       {commit && <code className="font-mono text-tiny text-faint">{commit.slice(0, 9)}</code>}
       {commit && onSince && (
@@ -236,17 +239,17 @@ function Checkpoint({
           onClick={() => onSince(moment.seq)}
           className="text-lamp underline-offset-4 hover:underline"
         >
-          Diff since
+          {t('Diff since')}
         </button>
       )}
       {commit && onOpen && (
         <button
           type="button"
-          title="A desk with the files as they were here"
+          title={t('A desk with the files as they were here')}
           onClick={() => onOpen(moment.seq)}
           className="text-lamp underline-offset-4 hover:underline"
         >
-          Open here
+          {t('Open here')}
         </button>
       )}
       {commit && onFork && (
@@ -255,7 +258,7 @@ function Checkpoint({
           onClick={() => onFork(moment.seq)}
           className="inline-flex items-center gap-1 text-lamp underline-offset-4 hover:underline"
         >
-          <GitFork aria-hidden className="size-3.5" /> Fork from here
+          <GitFork aria-hidden className="size-3.5" /> {t('Fork from here')}
         </button>
       )}
       <span className="text-tiny text-faint">

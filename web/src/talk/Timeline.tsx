@@ -3,6 +3,7 @@ import { ArrowDown } from 'lucide-react'
 import { useEffect, useLayoutEffect, useRef, useState } from 'react'
 import type { Moment } from '../task/types'
 import { Button } from '../ui/Button'
+import { t } from '../words/words'
 import { MomentRow } from './MomentRow'
 import { type Row, rows } from './rows'
 
@@ -54,7 +55,7 @@ export function Timeline({ moments, agent, isBusy, doing, onSince, onOpen, onFor
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
         tabIndex={0}
         role="log"
-        aria-label="Timeline"
+        aria-label={t('Timeline')}
         onScroll={(event) => {
           const box = event.currentTarget
           setAtEnd(box.scrollHeight - box.scrollTop - box.clientHeight < 60)
@@ -63,7 +64,7 @@ export function Timeline({ moments, agent, isBusy, doing, onSince, onOpen, onFor
       >
         {all.length > most && (
           <p className="mb-3 text-center">
-            <Button onClick={() => setMost(most + SHOWN * 3)}>Earlier</Button>
+            <Button onClick={() => setMost(most + SHOWN * 3)}>{t('Earlier')}</Button>
           </p>
         )}
         <ol className="space-y-3">
@@ -81,7 +82,7 @@ export function Timeline({ moments, agent, isBusy, doing, onSince, onOpen, onFor
         {isBusy && (
           <p role="status" className="mt-3 flex items-center gap-2 text-small text-soft">
             <span aria-hidden className="size-1.5 animate-breathe rounded-full bg-lamp" />
-            <span className="truncate">{doing ?? 'At work…'}</span>
+            <span className="truncate">{doing ?? t('At work…')}</span>
           </p>
         )}
       </div>
@@ -91,7 +92,7 @@ export function Timeline({ moments, agent, isBusy, doing, onSince, onOpen, onFor
           icon={<ArrowDown />}
           onClick={() => setAtEnd(true)}
         >
-          To the end
+          {t('To the end')}
         </Button>
       )}
     </div>

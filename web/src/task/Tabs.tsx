@@ -4,6 +4,7 @@ import { deskParts } from '../desk/deskParts'
 import { EditorButton } from '../desk/EditorButton'
 import { CHECKOUT } from '../desk/parts'
 import { type Part, Parts } from '../ui/Parts'
+import { t } from '../words/words'
 import { Details } from './Details'
 import { useSandboxOf } from './desk'
 import { fetchLine, isOver } from './phases'
@@ -32,14 +33,14 @@ export function Tabs({ task, tab, since, act, onTab }: TabsProps) {
       repo: task.repo,
       taskId: task.id,
       absent: isOver(task)
-        ? 'The task is over and its desk was cleared. Its commits are on the branch.'
-        : 'A desk is set up when the task starts.',
+        ? t('The task is over and its desk was cleared. Its commits are on the branch.')
+        : t('A desk is set up when the task starts.'),
     }),
     { name: 'details', word: TAB_WORDS.details, panel: <Details task={task} sandbox={sandbox} /> },
   ]
   return (
     <Parts
-      label="Work"
+      label={t('Work')}
       parts={parts}
       value={tab}
       onChange={onTab}

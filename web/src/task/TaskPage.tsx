@@ -12,6 +12,7 @@ import { Halves } from '../ui/Halves'
 import { Empty, Skeleton, Trouble } from '../ui/Small'
 import { useShortcuts } from '../ui/shortcuts'
 import { toast } from '../ui/Toast'
+import { rich, t } from '../words/words'
 import { interrupt } from './interrupt'
 import { isBusy, isOver } from './phases'
 import { Question } from './Question'
@@ -35,14 +36,16 @@ export default function TaskPage() {
     !Number.isInteger(number) || (error instanceof Refusal && [400, 404, 422].includes(error.status))
   if (isNone && !data) {
     return (
-      <Empty title="No such task">
-        <title>No such task · Carrel</title>
+      <Empty title={t('No such task')}>
+        <title>{t('No such task · Carrel')}</title>
         <p>
-          There is no <span className="font-mono wrap-anywhere">{id}</span>, or it is not yours to see.
+          {rich('There is no {id}, or it is not yours to see.', {
+            id: <span className="font-mono wrap-anywhere">{id}</span>,
+          })}
         </p>
         <div>
           <Link to="/" className="text-lamp underline underline-offset-4">
-            Back to the board
+            {t('Back to the board')}
           </Link>
         </div>
       </Empty>
@@ -51,8 +54,8 @@ export default function TaskPage() {
   if (error && !data) {
     return (
       <div className="p-6">
-        <Trouble title="The task could not be read" detail={say(error)}>
-          <Button onClick={() => void refetch()}>Try again</Button>
+        <Trouble title={t('The task could not be read')} detail={say(error)}>
+          <Button onClick={() => void refetch()}>{t('Try again')}</Button>
         </Trouble>
       </div>
     )
@@ -95,8 +98,13 @@ function Work({ task }: { task: Task }) {
   const open = useCallback(
     (seq: number) => {
       openHere(cache, task.id, seq).then(
-        (desk) => void navigate({ to: '/sandboxes/$id', params: { id: desk.id }, search: { tab: 'files', at: CHECKOUT } }),
-        (error) => toast('The checkpoint could not be opened', say(error), 'bad'),
+        (desk) =>
+          void navigate({
+            to: '/sandboxes/$id',
+            params: { id: desk.id },
+            search: { tab: 'files', at: CHECKOUT },
+          }),
+        (error) => toast(t('The checkpoint could not be opened'), say(error), 'bad'),
       )
     },
     [cache, task.id, navigate],
@@ -107,54 +115,54 @@ function Work({ task }: { task: Task }) {
 
   return (
     <>
-      <title>{`${task.title} · task-${task.id} · Carrel`}</title>
+      <title>{t('{title} · task-{id} · Carrel', { title: task.title, id: task.id })}</title>
       <TopBar task={task} onAnswer={answer} onVerb={(verb) => void attempt(task, verb)} />
       <Halves
-        word="Work"
+        word={t('Work')}
         isTalking={isTalking}
         onTalking={setTalking}
         talk={
           <>
-          {talk.isPending ? (
-            <div className="flex-1 space-y-3 p-4">
-              <Skeleton className="h-16" />
-              <Skeleton className="h-10 w-3/4" />
-              <Skeleton className="h-24" />
-            </div>
-          ) : talk.isError && !talk.data ? (
-            <div className="flex-1 p-4">
-              <Trouble title="The conversation could not be read" detail={say(talk.error)} />
-            </div>
-          ) : (
-            <Timeline
-              moments={withPrompt(talk.data ?? [], task)}
-              agent={task.agent}
+            {talk.isPending ? (
+              <div className="flex-1 space-y-3 p-4">
+                <Skeleton className="h-16" />
+                <Skeleton className="h-10 w-3/4" />
+                <Skeleton className="h-24" />
+              </div>
+            ) : talk.isError && !talk.data ? (
+              <div className="flex-1 p-4">
+                <Trouble title={t('The conversation could not be read')} detail={say(talk.error)} />
+              </div>
+            ) : (
+              <Timeline
+                moments={withPrompt(talk.data ?? [], task)}
+                agent={task.agent}
+                isBusy={isBusy(task)}
+                doing={task.doing}
+                onSince={since}
+                onOpen={open}
+                onFork={fork}
+              />
+            )}
+            <Question task={task} />
+            <Composer
+              ref={composer}
+              placeholder={
+                task.phase === 'needs_you'
+                  ? t('Answer…')
+                  : task.phase === 'in_review'
+                    ? t('Ask for a change…')
+                    : task.phase === 'backlog'
+                      ? t('Add to the wish…')
+                      : t('Write to the agent…')
+              }
               isBusy={isBusy(task)}
-              doing={task.doing}
-              onSince={since}
-              onOpen={open}
-              onFork={fork}
+              isRaised={task.phase === 'needs_you'}
+              sandboxId={task.sandbox_id}
+              disabledBecause={isOver(task) ? t('This task is over. Fork it to go on.') : undefined}
+              onSend={send}
+              onSendNow={task.phase === 'working' ? sendNow : undefined}
             />
-          )}
-          <Question task={task} />
-          <Composer
-            ref={composer}
-            placeholder={
-              task.phase === 'needs_you'
-                ? 'Answer…'
-                : task.phase === 'in_review'
-                  ? 'Ask for a change…'
-                  : task.phase === 'backlog'
-                    ? 'Add to the wish…'
-                    : 'Write to the agent…'
-            }
-            isBusy={isBusy(task)}
-            isRaised={task.phase === 'needs_you'}
-            sandboxId={task.sandbox_id}
-            disabledBecause={isOver(task) ? 'This task is over. Fork it to go on.' : undefined}
-            onSend={send}
-            onSendNow={task.phase === 'working' ? sendNow : undefined}
-          />
           </>
         }
       >
@@ -175,7 +183,7 @@ function withPrompt(moments: readonly Moment[], task: Task): readonly Moment[] {
 
 function Waiting() {
   return (
-    <div role="status" aria-label="Loading" className="flex flex-1 flex-col gap-4 p-6">
+    <div role="status" aria-label={t('Loading')} className="flex flex-1 flex-col gap-4 p-6">
       <Skeleton className="h-8 w-96 max-w-full" />
       <div className="grid flex-1 gap-4 md:grid-cols-[5fr_7fr]">
         <Skeleton className="min-h-64" />

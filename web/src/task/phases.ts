@@ -1,4 +1,6 @@
 /** How a task's phase looks and reads. */
+
+import { t } from '../words/words'
 import type { Task, TaskPhase } from './types'
 
 export interface PhaseLook {
@@ -9,39 +11,45 @@ export interface PhaseLook {
   isMoving: boolean
 }
 
-const quiet = { text: 'text-soft', dot: 'bg-line-strong', wash: 'bg-well', isMoving: false }
-const busy = { text: 'text-lamp', dot: 'bg-lamp', wash: 'bg-lamp-wash', isMoving: true }
-const bad = { text: 'text-oxblood', dot: 'bg-oxblood', wash: 'bg-oxblood-wash', isMoving: false }
+const quiet = { text: t('text-soft'), dot: 'bg-line-strong', wash: 'bg-well', isMoving: false }
+const busy = { text: t('text-lamp'), dot: 'bg-lamp', wash: 'bg-lamp-wash', isMoving: true }
+const bad = { text: t('text-oxblood'), dot: 'bg-oxblood', wash: 'bg-oxblood-wash', isMoving: false }
 
 export const TASK_LOOKS: Record<TaskPhase, PhaseLook> = {
-  backlog: { ...quiet, word: 'Backlog' },
-  queued: { word: 'Queued', text: 'text-slate', dot: 'bg-slate', wash: 'bg-slate-wash', isMoving: false },
+  backlog: { ...quiet, word: t('Backlog') },
+  queued: {
+    word: t('Queued'),
+    text: t('text-slate'),
+    dot: 'bg-slate',
+    wash: 'bg-slate-wash',
+    isMoving: false,
+  },
   preparing: {
-    word: 'Preparing',
-    text: 'text-brass',
+    word: t('Preparing'),
+    text: t('text-brass'),
     dot: 'bg-brass',
     wash: 'bg-brass-wash',
     isMoving: true,
   },
-  working: { ...busy, word: 'Working' },
-  publishing: { ...busy, word: 'Publishing' },
+  working: { ...busy, word: t('Working') },
+  publishing: { ...busy, word: t('Publishing') },
   in_review: {
-    word: 'In review',
-    text: 'text-slate',
+    word: t('In review'),
+    text: t('text-slate'),
     dot: 'bg-slate',
     wash: 'bg-slate-wash',
     isMoving: false,
   },
   needs_you: {
-    word: 'Needs you',
-    text: 'text-brass',
+    word: t('Needs you'),
+    text: t('text-brass'),
     dot: 'bg-brass',
     wash: 'bg-brass-wash',
     isMoving: false,
   },
-  merged: { word: 'Merged', text: 'text-lamp', dot: 'bg-lamp', wash: 'bg-lamp-wash', isMoving: false },
-  closed: { ...quiet, word: 'Closed' },
-  failed: { ...bad, word: 'Failed' },
+  merged: { word: t('Merged'), text: t('text-lamp'), dot: 'bg-lamp', wash: 'bg-lamp-wash', isMoving: false },
+  closed: { ...quiet, word: t('Closed') },
+  failed: { ...bad, word: t('Failed') },
 }
 
 /** Whether an agent is at the desk. */

@@ -1,5 +1,6 @@
 /** A form in a dialog: what is asked, what went wrong, and the one thing to do, always in the same places. */
 import type { FormEvent, ReactNode } from 'react'
+import { t } from '../words/words'
 import { Button } from './Button'
 import { DialogBody, DialogFoot } from './Dialog'
 import { Trouble } from './Small'
@@ -58,7 +59,7 @@ export function DialogForm({
         {aside && <div className="mr-auto">{aside}</div>}
         {onCancel && (
           <Button tone="quiet" onClick={onCancel}>
-            Cancel
+            {t('Cancel')}
           </Button>
         )}
         <Button tone="primary" type="submit" icon={icon} isBusy={isBusy} disabled={!canAct}>

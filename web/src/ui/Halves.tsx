@@ -1,5 +1,6 @@
 /** A conversation on one side and what came of it on the other. On a phone there is room for one of them at a time. */
 import type { ReactNode } from 'react'
+import { t } from '../words/words'
 import { cx } from './cx'
 
 interface HalvesProps {
@@ -27,13 +28,13 @@ export function Halves({ isTalking, onTalking, talk, word, children }: HalvesPro
               isTalking === talks ? 'bg-card font-medium shadow-card' : 'bg-well text-soft',
             )}
           >
-            {talks ? 'Conversation' : word}
+            {talks ? t('Conversation') : word}
           </button>
         ))}
       </div>
       <div className="grid min-h-0 flex-1 border-t border-line md:grid-cols-[minmax(20rem,5fr)_minmax(0,7fr)]">
         <section
-          aria-label="Conversation"
+          aria-label={t('Conversation')}
           className={cx(
             'flex min-h-0 min-w-0 flex-col border-line md:border-r',
             !isTalking && 'max-md:hidden',

@@ -1,4 +1,6 @@
 /** Times for people. All of them take `now`, so the same moment always reads the same. */
+
+import { t } from '../words/words'
 import { zoneChosen } from './zone'
 
 const SECOND = 1_000
@@ -11,7 +13,7 @@ export function age(at: string, now: number): string {
   const passed = Math.max(0, now - Date.parse(at))
   if (passed < 2 * SECOND) return 'now'
   if (passed < MINUTE) return `${Math.floor(passed / SECOND)} s`
-  if (passed < HOUR) return `${Math.floor(passed / MINUTE)} min`
+  if (passed < HOUR) return t('{floor} min', { floor: Math.floor(passed / MINUTE) })
   if (passed < DAY) return `${Math.floor(passed / HOUR)} h`
   return `${Math.floor(passed / DAY)} d`
 }
@@ -32,7 +34,7 @@ export function countdown(until: string, now: number): string {
   const seconds = Math.ceil(left / SECOND)
   if (seconds < 600) return `${Math.floor(seconds / 60)}:${two(seconds % 60)}`
   const minutes = Math.floor(seconds / 60)
-  if (minutes < 60) return `${minutes} min`
+  if (minutes < 60) return t('{minutes} min', { minutes })
   if (minutes < 24 * 60) return `${Math.floor(minutes / 60)} h ${two(minutes % 60)}`
   const hours = Math.floor(minutes / 60)
   return `${Math.floor(hours / 24)} d ${hours % 24} h`

@@ -9,7 +9,12 @@ const POLISH: Language = {
     ({
       Merge: 'Scal',
       '{name} is gone': 'Nie ma już {name}',
-      '{n} task | {n} tasks': { one: '{n} zadanie', few: '{n} zadania', many: '{n} zadań', other: '{n} zadania' },
+      '{n} task | {n} tasks': {
+        one: '{n} zadanie',
+        few: '{n} zadania',
+        many: '{n} zadań',
+        other: '{n} zadania',
+      },
       'press {key} to begin': 'aby zacząć, wciśnij {key}',
     })[english],
 }
@@ -21,7 +26,10 @@ describe('words', () => {
     expect(t('Merge')).toBe('Merge')
     expect(t('{name} is gone, {name}', { name: 'Ada' })).toBe('Ada is gone, Ada')
     expect(t('a branch is task-{id}')).toBe('a branch is task-{id}')
-    expect([tn(1, '{n} task', '{n} tasks'), tn(1200, '{n} task', '{n} tasks')]).toEqual(['1 task', '1,200 tasks'])
+    expect([tn(1, '{n} task', '{n} tasks'), tn(1200, '{n} task', '{n} tasks')]).toEqual([
+      '1 task',
+      '1,200 tasks',
+    ])
   })
 
   it('are those of another language, with its own order and its own plurals', () => {

@@ -82,7 +82,18 @@ function cut(forms: string): Record<string, string> {
   return { one: one ?? forms, other: other ?? one ?? forms }
 }
 
-const LETTERS: Record<string, string> = { a: 'á', e: 'é', i: 'í', o: 'ó', u: 'ú', A: 'Á', E: 'É', O: 'Ó', n: 'ñ', y: 'ý' }
+const LETTERS: Record<string, string> = {
+  a: 'á',
+  e: 'é',
+  i: 'í',
+  o: 'ó',
+  u: 'ú',
+  A: 'Á',
+  E: 'É',
+  O: 'Ó',
+  n: 'ñ',
+  y: 'ý',
+}
 
 /** `Merge` becomes `⟦Mérgé⟧`. Names of values stay as they are. */
 function pseudo(english: string): string {
@@ -91,5 +102,10 @@ function pseudo(english: string): string {
     .split(/(\{\w+\})/)
     .map((part, at) => (at % 2 === 0 ? changed(part) : part))
     .join('')
-  return english.includes(' | ') ? whole.split(' | ').map((it) => `⟦${it}⟧`).join(' | ') : `⟦${whole}⟧`
+  return english.includes(' | ')
+    ? whole
+        .split(' | ')
+        .map((it) => `⟦${it}⟧`)
+        .join(' | ')
+    : `⟦${whole}⟧`
 }

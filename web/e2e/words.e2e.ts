@@ -25,7 +25,7 @@ function leftovers(): string[] {
   const isSame = (element: Element | null) =>
     Boolean(
       element?.closest(
-        'code, pre, kbd, textarea, script, style, svg title, .xterm, [data-file] [data-code], diffs-container',
+        'code, pre, kbd, textarea, script, noscript, style, svg title, .xterm, [data-file] [data-code], diffs-container',
       ),
     )
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
@@ -39,6 +39,8 @@ function leftovers(): string[] {
   return found
 }
 
+/** An exact moment, as the browser's own words have it. */
+const MOMENT = /\d{4}, \d{2}:\d{2}:\d{2}/
 /** Units, names and signs that are the same in every language. */
 const UNIVERSAL =
   /^(Carrel|UTC|GitHub|VS|Code|Markdown|API|CPU|MiB|GiB|kB|MB|GB|TB|ms|min|now|GMT|AM|PM|task|Ctrl|Enter|Esc|Escape|Prometheus)$/
@@ -51,7 +53,7 @@ it.each(PAGES.map((page) => [page.name, page] as const))('%s', async (_, { path,
   if (act) await act(visitor)
   await visitor.settle()
   const plain = (await visitor.page.evaluate(leftovers))
-    .filter((text) => !text.includes('⟦'))
+    .filter((text) => !text.includes('⟦') && !text.startsWith('/') && !MOMENT.test(text))
     .filter((text) => {
       const strange = (text.match(/[A-Za-z]{3,}/g) ?? []).filter(
         (it) => !known.has(it) && !UNIVERSAL.test(it),

@@ -38,7 +38,6 @@ export const PAGES: readonly Shown[] = [
   { name: 'add-repo', path: '/repos', act: open },
   { name: 'palette', path: '/', act: (visitor) => press(visitor, 'Control+k') },
   { name: 'help', path: '/', act: (visitor) => press(visitor, '?') },
-  { name: 'nowhere', path: '/nowhere' },
 ]
 
 /** Long enough for a few measurements, so that a line can be seen. */

@@ -9,6 +9,7 @@ import { Input } from '../ui/Field'
 import { Ago } from '../ui/Moments'
 import { Segments } from '../ui/Segments'
 import { Chip, Empty, PageHead, Skeleton, Trouble } from '../ui/Small'
+import { worded } from '../words/enums'
 import { t } from '../words/words'
 
 const route = getRouteApi('/frame/audit')
@@ -97,7 +98,7 @@ function Item({ item }: { item: AuditView }) {
       </span>
       <span className="truncate">
         {item.actor.name}{' '}
-        {item.actor.role && <span className="text-small text-faint">{item.actor.role}</span>}
+        {item.actor.role && <span className="text-small text-faint">{worded(item.actor.role)}</span>}
       </span>
       <span className="min-w-0 wrap-anywhere">
         <span className="font-mono text-small font-medium">{item.action}</span>
@@ -106,7 +107,7 @@ function Item({ item }: { item: AuditView }) {
       </span>
       <span className="flex items-baseline gap-2 sm:justify-end">
         {item.origin && <span className="font-mono text-tiny text-faint">{item.origin}</span>}
-        <Chip tone={item.outcome === 'denied' ? 'bad' : 'lamp'}>{item.outcome}</Chip>
+        <Chip tone={item.outcome === 'denied' ? 'bad' : 'lamp'}>{worded(item.outcome)}</Chip>
       </span>
     </li>
   )

@@ -12,6 +12,7 @@ import { cx } from '../ui/cx'
 import { Age } from '../ui/Moments'
 import { dollars } from '../ui/money'
 import { stopwatch } from '../ui/time'
+import { worded } from '../words/enums'
 import { t } from '../words/words'
 import { CardMenu } from './CardMenu'
 import { ChecksRing } from './ChecksRing'
@@ -129,7 +130,11 @@ export function CardFace({
           <DeskDot task={task} />
           <span
             className="min-w-0 flex-1 truncate"
-            title={`${task.agent ? t('Agent {agent}, repository', { agent: task.agent }) : 'Repository'} ${task.repo}`}
+            title={
+              task.agent
+                ? t('Agent {agent}, repository {repo}', { agent: task.agent, repo: task.repo })
+                : t('Repository {repo}', { repo: task.repo })
+            }
           >
             {task.agent && <span className="text-soft">{task.agent} · </span>}
             {task.repo}
@@ -229,8 +234,8 @@ function DeskDot({ task }: { task: Task }) {
   return (
     <span
       role="img"
-      aria-label={t('Sandbox {state}', { state })}
-      title={t('Sandbox {state}', { state })}
+      aria-label={t('Sandbox {state}', { state: worded(state) })}
+      title={t('Sandbox {state}', { state: worded(state) })}
       className={cx(
         'size-2 shrink-0 rounded-full',
         state === 'running' ? 'bg-lamp' : state === 'paused' ? 'bg-slate' : 'border border-line-strong',

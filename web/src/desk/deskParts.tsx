@@ -5,6 +5,7 @@ import { useVerbs } from '../sandbox/verbs'
 import { Button } from '../ui/Button'
 import type { Part } from '../ui/Parts'
 import { Empty } from '../ui/Small'
+import { worded } from '../words/enums'
 import { t } from '../words/words'
 import { Files } from './Files'
 import { Logs } from './Logs'
@@ -77,7 +78,7 @@ function Awake({
   if (sandbox.phase !== 'ready')
     return (
       <Empty title={t('In a moment')}>
-        <p>{t('The desk is {phase}.', { phase: sandbox.phase })}</p>
+        <p>{t('The desk is {phase}.', { phase: worded(sandbox.phase) })}</p>
       </Empty>
     )
   return children(sandbox.id)

@@ -5,7 +5,7 @@ import { PLACES } from './places'
 
 const KEYS: readonly [string, readonly [string[], string][]][] = [
   [
-    'Everywhere',
+    t('Everywhere'),
     [
       [['Ctrl', 'K'], t('Find anything, do anything')],
       [['c'], t('New task')],
@@ -17,9 +17,9 @@ const KEYS: readonly [string, readonly [string[], string][]][] = [
     t('Board and lists'),
     [
       [['n'], t('New task, or new sandbox among the sandboxes')],
-      [['/'], 'Filter'],
+      [['/'], t('Filter')],
       [['↑', '↓', '←', '→'], t('Move between cards')],
-      [['Enter'], 'Open'],
+      [['Enter'], t('Open')],
       [['.'], t('What can be done with this card')],
       [['s'], t('Start, or try again')],
       [['x'], t('Select the card')],

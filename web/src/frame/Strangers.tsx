@@ -7,6 +7,7 @@ import { me } from '../api/queries'
 import { EmptyDesk } from '../sandbox/Desk'
 import { Button } from '../ui/Button'
 import { Empty, Trouble } from '../ui/Small'
+import { worded } from '../words/enums'
 import { t } from '../words/words'
 import { Mark } from './Mark'
 
@@ -51,7 +52,11 @@ export function AdminsOnly({ children }: { children: ReactNode }) {
   if (!bearer || bearer.role === 'admin') return children
   return (
     <Empty title={t('For admins')}>
-      <p>{t('Your key has the role {role}. Ask an admin for what you need here.', { role: bearer.role })}</p>
+      <p>
+        {t('Your key has the role {role}. Ask an admin for what you need here.', {
+          role: worded(bearer.role),
+        })}
+      </p>
     </Empty>
   )
 }

@@ -16,6 +16,7 @@ import { Field, Input, Select } from '../ui/Field'
 import { Ago } from '../ui/Moments'
 import { Chip, PageHead, Skeleton, Trouble } from '../ui/Small'
 import { toast } from '../ui/Toast'
+import { worded } from '../words/enums'
 import { rich, t } from '../words/words'
 import { changeMember, invite, people } from './queries'
 
@@ -39,9 +40,9 @@ export function MembersPage() {
 
   const change = useMutation({
     mutationFn: ({ member, role }: { member: KeyView; role: Role }) => changeMember(member.id, { role }),
-    onSuccess: (member) => toast(t('{name} is {role} now', { name: member.name, role: member.role })),
+    onSuccess: (member) => toast(t('{name} is {role} now', { name: member.name, role: worded(member.role) })),
     onError: (error, { member }) =>
-      toast(t('{name} stays {role}', { name: member.name, role: member.role }), say(error), 'bad'),
+      toast(t('{name} stays {role}', { name: member.name, role: worded(member.role) }), say(error), 'bad'),
     onSettled: refresh,
   })
   const link = useMutation({

@@ -13,6 +13,7 @@ import { tasks } from '../task/queries'
 import { cx } from '../ui/cx'
 import { Kbd } from '../ui/Small'
 import { useTheme } from '../ui/theme'
+import { worded } from '../words/enums'
 import { t } from '../words/words'
 
 const item =
@@ -48,7 +49,10 @@ export function Palette({ onClose }: { onClose(): void }) {
               />
               <Kbd>{t('Esc')}</Kbd>
             </div>
-            <Command.List className="max-h-[min(60vh,26rem)] scroll-py-2 overflow-y-auto p-2">
+            <Command.List
+              label={t('Find anything')}
+              className="max-h-[min(60vh,26rem)] scroll-py-2 overflow-y-auto p-2"
+            >
               <Command.Empty className="py-8 text-center text-soft">
                 {t('Nothing by that name.')}
               </Command.Empty>
@@ -158,7 +162,7 @@ export function Palette({ onClose }: { onClose(): void }) {
                   >
                     <LayoutGrid />
                     <span className="font-mono text-small">{sandbox.id}</span>
-                    <span className="ml-auto text-small text-faint">{sandbox.phase}</span>
+                    <span className="ml-auto text-small text-faint">{worded(sandbox.phase)}</span>
                   </Command.Item>
                 ))}
               </Group>

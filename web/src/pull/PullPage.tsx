@@ -4,6 +4,7 @@ import { getRouteApi, Link, Navigate } from '@tanstack/react-router'
 import { say } from '../api/problem'
 import { Prose } from '../talk/Prose'
 import { Chip, Empty, Skeleton } from '../ui/Small'
+import { worded } from '../words/enums'
 import { t } from '../words/words'
 import { pull as pullQuery } from './queries'
 
@@ -29,7 +30,7 @@ export function PullPage() {
           · <span className="font-mono">{pull.head}</span> → <span className="font-mono">{pull.base}</span>
         </p>
         <h1 className="flex flex-wrap items-center gap-3 text-display">
-          {pull.title} <Chip>#{pull.number}</Chip> <Chip tone="lamp">{pull.phase}</Chip>
+          {pull.title} <Chip>#{pull.number}</Chip> <Chip tone="lamp">{worded(pull.phase)}</Chip>
         </h1>
         <div className="mt-4 rounded-2xl border border-line bg-card px-5 py-4 shadow-card">
           <Prose text={pull.body || t('Nothing was written about it.')} />

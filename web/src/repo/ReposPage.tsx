@@ -13,6 +13,7 @@ import { Button } from '../ui/Button'
 import { Ago } from '../ui/Moments'
 import { Chip, Command, Empty, PageHead, Skeleton, Trouble } from '../ui/Small'
 import { useShortcuts } from '../ui/shortcuts'
+import { worded } from '../words/enums'
 import { rich, t, tn } from '../words/words'
 import { AddRepoDialog } from './AddRepoDialog'
 
@@ -101,7 +102,7 @@ export function RepoPhase({ repo }: { repo: RepoView }) {
   return (
     <span data-phase={repo.phase}>
       <Chip tone={repo.phase === 'ready' ? 'lamp' : repo.phase === 'failed' ? 'bad' : 'brass'}>
-        {repo.phase}
+        {worded(repo.phase)}
       </Chip>
     </span>
   )

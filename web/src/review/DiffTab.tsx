@@ -145,8 +145,8 @@ export default function DiffTab({ task, act, since }: { task: Task; act: Act; si
             <legend className="sr-only">{t('How the diff is laid out')}</legend>
             {(
               [
-                [false, 'Unified', Rows3],
-                [true, 'Split', Columns2],
+                [false, t('Unified'), Rows3],
+                [true, t('Split'), Columns2],
               ] as const
             ).map(([value, label, Icon]) => (
               <button

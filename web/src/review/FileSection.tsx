@@ -5,6 +5,7 @@ import type { PullComment } from '../pull/types'
 import { Button } from '../ui/Button'
 import { cx } from '../ui/cx'
 import { Chip, Skeleton } from '../ui/Small'
+import { worded } from '../words/enums'
 import { t } from '../words/words'
 import type { ReadFile } from './patch'
 import { type Comment, isFolded, MANY_LINES } from './review'
@@ -76,7 +77,7 @@ export function FileSection({
             {file.path}
           </span>
           {file.kind !== 'changed' && (
-            <Chip tone={file.kind === 'removed' ? 'bad' : 'lamp'}>{file.kind}</Chip>
+            <Chip tone={file.kind === 'removed' ? 'bad' : 'lamp'}>{worded(file.kind)}</Chip>
           )}
           {isFolded(file.path) && <Chip>{t('generated')}</Chip>}
         </button>

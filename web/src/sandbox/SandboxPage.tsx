@@ -18,6 +18,7 @@ import { Parts } from '../ui/Parts'
 import { Chip, Empty, Skeleton, Trouble } from '../ui/Small'
 import { useShortcuts } from '../ui/shortcuts'
 import { duration } from '../ui/time'
+import { worded } from '../words/enums'
 import { rich, t } from '../words/words'
 import { DestroyButton } from './DestroyButton'
 import type { DeskTab } from './deskTab'
@@ -95,7 +96,9 @@ function Loaded({ sandbox }: { sandbox: SandboxView }) {
             <Copy text={sandbox.id} label={t('Copy id')} className="-ml-2" />
             <Phase phase={sandbox.phase} isBoxed />
             {sandbox.want !== sandbox.phase && sandbox.phase !== 'failed' && (
-              <span className="text-small text-faint">{t('wanted {want}', { want: sandbox.want })}</span>
+              <span className="text-small text-faint">
+                {t('wanted {want}', { want: worded(sandbox.want) })}
+              </span>
             )}
           </div>
           {sandbox.note && (
@@ -147,7 +150,7 @@ function Loaded({ sandbox }: { sandbox: SandboxView }) {
             folder,
             repo: sandbox.repo,
             taskId: sandbox.task_id ?? undefined,
-            absent: t('The sandbox is {phase}.', { phase: sandbox.phase }),
+            absent: t('The sandbox is {phase}.', { phase: worded(sandbox.phase) }),
           }),
         ]}
       />
@@ -311,7 +314,7 @@ function Facts({ sandbox, breaker }: { sandbox: SandboxView; breaker: Breaker | 
           </Fact>
         )}
         <Fact name={t('Revision')}>
-          {t('{revision}, status {status}', { revision: sandbox.revision, status: sandbox.status })}
+          {t('{revision}, status {status}', { revision: sandbox.revision, status: worded(sandbox.status) })}
         </Fact>
       </dl>
     </section>
@@ -320,15 +323,15 @@ function Facts({ sandbox, breaker }: { sandbox: SandboxView; breaker: Breaker | 
 
 /** The banner above every page tells the rest of a breaker that is not closed. */
 const BREAKERS = {
-  closed: { word: t('closed'), tone: 'lamp', meaning: 'the provider answers' },
-  half_open: { word: t('half-open'), tone: 'brass', meaning: 'one try decides' },
-  open: { word: t('open'), tone: 'bad', meaning: 'the provider is left alone for now' },
+  closed: { word: t('closed'), tone: 'lamp', meaning: t('the provider answers') },
+  half_open: { word: t('half-open'), tone: 'brass', meaning: t('one try decides') },
+  open: { word: t('open'), tone: 'bad', meaning: t('the provider is left alone for now') },
 } as const
 
 const NETWORK: Record<SandboxView['network']['mode'], string> = {
-  none: 'None',
+  none: t('None'),
   allow: t('Only these hosts'),
-  open: 'Open',
+  open: t('Open'),
 }
 
 function Fact({ name, children }: { name: string; children: ReactNode }) {

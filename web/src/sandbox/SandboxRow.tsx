@@ -7,6 +7,7 @@ import { Copy } from '../ui/Copy'
 import { cx } from '../ui/cx'
 import { Age, Lifetime } from '../ui/Moments'
 import { Chip } from '../ui/Small'
+import { worded } from '../words/enums'
 import { t } from '../words/words'
 import { DestroyButton } from './DestroyButton'
 import { Phase } from './Phase'
@@ -46,7 +47,7 @@ export const SandboxRow = memo(function SandboxRow({ sandbox, isAmongLiving }: S
         to="/sandboxes/$id"
         params={{ id: sandbox.id }}
         data-row
-        aria-label={t('Sandbox {id}, {phase}', { id: sandbox.id, phase: sandbox.phase })}
+        aria-label={t('Sandbox {id}, {phase}', { id: sandbox.id, phase: worded(sandbox.phase) })}
         className="absolute inset-0 rounded-lg -outline-offset-2"
       />
       <div className="order-2 ml-auto lg:order-none lg:ml-0">

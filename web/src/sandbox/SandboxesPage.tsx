@@ -13,7 +13,7 @@ import { Segments } from '../ui/Segments'
 import { Command, Empty, Kbd, PageHead, Skeleton, Trouble } from '../ui/Small'
 import { Switch } from '../ui/Switch'
 import { useShortcuts } from '../ui/shortcuts'
-import { rich, t } from '../words/words'
+import { rich, t, tn } from '../words/words'
 import { EmptyDesk } from './Desk'
 import { NewSandboxDialog } from './NewSandboxDialog'
 import { count, type Filter, GROUP_LABELS, GROUPS, passes } from './phases'
@@ -240,10 +240,10 @@ function Waiting() {
 function inWords(counts: ReturnType<typeof count>): string {
   if (counts.all === 0) return t('Nobody is working here yet.')
   const parts = [
-    `${counts.all} ${counts.all === 1 ? 'desk' : 'desks'} taken`,
-    counts.ready > 0 && `${counts.ready} ready`,
-    counts.starting > 0 && `${counts.starting} starting`,
-    counts.failed > 0 && `${counts.failed} failed`,
+    tn(counts.all, '{n} desk taken', '{n} desks taken'),
+    counts.ready > 0 && t('{n} ready', { n: counts.ready }),
+    counts.starting > 0 && t('{n} starting', { n: counts.starting }),
+    counts.failed > 0 && t('{n} failed', { n: counts.failed }),
   ]
   return parts.filter(Boolean).join(' · ')
 }

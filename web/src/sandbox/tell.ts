@@ -19,15 +19,15 @@ function happened(before: SandboxView | undefined, now: SandboxView): string {
   if (!before)
     return now.phase === 'requested' ? t('Asked for') : t('First seen {phase}', { phase: now.phase })
   if (before.phase !== now.phase) {
-    if (before.phase === 'paused' && now.phase === 'ready') return 'Resumed'
+    if (before.phase === 'paused' && now.phase === 'ready') return t('Resumed')
     return capital(now.phase)
   }
   if (before.want !== now.want) return t('Wanted {want}', { want: now.want })
   if (now.attempts > before.attempts) return t('Attempt {attempts} failed', { attempts: now.attempts })
   if (now.timeout_s !== before.timeout_s || now.expires_at !== before.expires_at)
     return t('Lifetime set to {duration}', { duration: duration(now.timeout_s) })
-  if (now.note !== before.note) return now.note ? 'Noted' : t('Cleared its note')
-  return 'Changed'
+  if (now.note !== before.note) return now.note ? t('Noted') : t('Cleared its note')
+  return t('Changed')
 }
 
 function capital(word: string): string {

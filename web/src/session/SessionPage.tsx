@@ -18,6 +18,7 @@ import { Halves } from '../ui/Halves'
 import { Parts } from '../ui/Parts'
 import { Chip, Empty, Skeleton, Trouble } from '../ui/Small'
 import { toast } from '../ui/Toast'
+import { worded } from '../words/enums'
 import { t } from '../words/words'
 import { putSession } from './fold'
 import { conversation, session as sessionQuery } from './queries'
@@ -86,7 +87,7 @@ function Talk({ session }: { session: Session }) {
         <AgentMark name={session.agent} />
         <h1 className="min-w-0 flex-1 truncate text-title">{session.title || t('Session')}</h1>
         {session.repo && <span className="text-small text-soft">{session.repo}</span>}
-        <Chip tone={session.phase === 'open' ? 'lamp' : 'plain'}>{session.phase}</Chip>
+        <Chip tone={session.phase === 'open' ? 'lamp' : 'plain'}>{worded(session.phase)}</Chip>
         {!isClosed && (
           <Button isBusy={close.isPending} onClick={() => close.mutate()}>
             {t('Close')}

@@ -18,6 +18,7 @@ import { Field, Input, Select } from '../ui/Field'
 import { Ago } from '../ui/Moments'
 import { Chip, Empty, PageHead, Skeleton, Trouble } from '../ui/Small'
 import { useShortcuts } from '../ui/shortcuts'
+import { worded } from '../words/enums'
 import { t } from '../words/words'
 import { putSession } from './fold'
 import { sessions } from './queries'
@@ -82,7 +83,7 @@ export function SessionsPage() {
                   {[session.agent, session.repo].filter(Boolean).join(' · ')}
                 </p>
               </div>
-              <Chip tone={TONES[session.phase]}>{session.phase}</Chip>
+              <Chip tone={TONES[session.phase]}>{worded(session.phase)}</Chip>
               <span className="w-20 text-right text-small text-faint">
                 <Ago at={session.updated_at} />
               </span>

@@ -8,6 +8,7 @@ import { Button, IconButton } from '../ui/Button'
 import { cx } from '../ui/cx'
 import { menuItem, menuLook } from '../ui/menu'
 import { dollars } from '../ui/money'
+import { worded } from '../words/enums'
 import { t } from '../words/words'
 import { useSandboxOf } from './desk'
 import { branchOf, TASK_LOOKS } from './phases'
@@ -160,7 +161,7 @@ function PullLink({ task }: { task: Task }) {
   ) : (
     <span
       className={look}
-      title={t('Pull request {number}, {phase}', { number: pull.number, phase: pull.phase })}
+      title={t('Pull request {number}, {phase}', { number: pull.number, phase: worded(pull.phase) })}
     >
       {words}
     </span>

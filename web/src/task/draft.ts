@@ -111,7 +111,7 @@ export const TEMPLATES: readonly { name: string; text: string }[] = [
     ),
   },
   {
-    name: 'Refactor',
+    name: t('Refactor'),
     text: t('Make  simpler without changing what it does\n\nSmall commits, each with all tests passing.'),
   },
   {

@@ -15,6 +15,7 @@ import { Ago } from '../ui/Moments'
 import { bytes } from '../ui/money'
 import { Chip, Empty, PageHead, Skeleton, Trouble } from '../ui/Small'
 import { toast } from '../ui/Toast'
+import { worded } from '../words/enums'
 import { t, tn } from '../words/words'
 
 export function TemplatesPage() {
@@ -96,7 +97,7 @@ function TemplateRow({ template }: { template: TemplateView }) {
         </span>
       )}
       <Chip tone={template.phase === 'ready' ? 'lamp' : template.phase === 'failed' ? 'bad' : 'brass'}>
-        {template.phase}
+        {worded(template.phase)}
       </Chip>
       {template.created_by != null && (
         <Confirm
@@ -140,9 +141,9 @@ function TemplateForm({ onDone }: { onDone(): void }) {
     } as NewTemplate)
   }
   const words = {
-    image: ['Image', 'docker.io/library/node:22'],
-    debian: ['Packages', 'git build-essential python3'],
-    recipe: ['Recipe', 'FROM debian:bookworm\nRUN apt-get update && apt-get install -y git'],
+    image: [t('Image'), 'docker.io/library/node:22'],
+    debian: [t('Packages'), 'git build-essential python3'],
+    recipe: [t('Recipe'), 'FROM debian:bookworm\nRUN apt-get update && apt-get install -y git'],
   }[kind]
   return (
     <DialogForm

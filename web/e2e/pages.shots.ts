@@ -31,11 +31,12 @@ for (const [size, width, height] of [
     it(`${size}, ${theme}`, async () => {
       await visitor.page.setViewportSize({ width, height })
       await visitor.page.addInitScript((it) => localStorage.setItem('carrel.theme', it), theme)
-      for (const { name, path, act } of PAGES) {
+      for (const { name, path, act, isMeasuring } of PAGES) {
         if (only && !only.includes(name)) continue
         await visitor.page.goto(`${stage.origin}/app${path}`)
         await visitor.page.locator('[data-stream="live"]').first().waitFor()
         if (act) await act(visitor)
+        if (isMeasuring) await visitor.page.waitForTimeout(7_000)
         await visitor.settle()
         await visitor.page.screenshot({ path: join(FOLDER, `${name}-${size}-${theme}.png`) })
       }

@@ -5,6 +5,8 @@ export interface Shown {
   name: string
   path: string
   act?: (visitor: Visitor) => Promise<void>
+  /** It measures while one looks: a picture waits until a line can be seen. */
+  isMeasuring?: true
 }
 
 export const PAGES: readonly Shown[] = [
@@ -25,9 +27,9 @@ export const PAGES: readonly Shown[] = [
   { name: 'agents', path: '/agents' },
   { name: 'templates', path: '/templates' },
   { name: 'sandboxes', path: '/sandboxes' },
-  { name: 'sandbox', path: '/sandboxes/sbx-155', act: watch },
+  { name: 'sandbox', path: '/sandboxes/sbx-155', isMeasuring: true },
   { name: 'sandbox-files', path: '/sandboxes/sbx-155?tab=files' },
-  { name: 'dashboard', path: '/dashboard', act: watch },
+  { name: 'dashboard', path: '/dashboard', isMeasuring: true },
   { name: 'settings', path: '/settings' },
   { name: 'members', path: '/members' },
   { name: 'keys', path: '/keys' },
@@ -39,11 +41,6 @@ export const PAGES: readonly Shown[] = [
   { name: 'palette', path: '/', act: (visitor) => press(visitor, 'Control+k') },
   { name: 'help', path: '/', act: (visitor) => press(visitor, '?') },
 ]
-
-/** Long enough for a few measurements, so that a line can be seen. */
-async function watch(visitor: Visitor): Promise<void> {
-  await visitor.page.waitForTimeout(7_000)
-}
 
 /** The half with the work, which a phone shows when asked. */
 async function work({ page }: Visitor): Promise<void> {

@@ -42,14 +42,7 @@ export const PAGES: readonly Shown[] = [
   { name: 'help', path: '/', act: (visitor) => press(visitor, '?') },
 ]
 
-/** The half with the work, which a phone shows when asked. */
-async function work({ page }: Visitor): Promise<void> {
-  const half = page.locator('button[aria-pressed="false"]').filter({ visible: true }).last()
-  if ((page.viewportSize()?.width ?? 0) < 700 && (await half.count()) > 0) await half.click()
-}
-
 async function lines(visitor: Visitor): Promise<void> {
-  await work(visitor)
   await visitor.page.getByText('LIFETIME').first().waitFor({ state: 'attached' })
 }
 

@@ -83,7 +83,7 @@ export function PullRules({ repo, onSaved }: { repo: RepoView; onSaved(repo: Rep
             />
           )}
         </Field>
-        <div className="space-y-2">
+        <div className="flex flex-col gap-2">
           <Switch isOn={isDraft} onChange={setDraft}>
             {t('Open as a draft')}
           </Switch>

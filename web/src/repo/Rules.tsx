@@ -130,7 +130,7 @@ export function Rules({ repo, onSaved }: { repo: RepoView; onSaved(repo: RepoVie
             {(wiring) => <Input {...wiring} {...text('largest')} inputMode="numeric" placeholder="50" />}
           </Field>
         </div>
-        <div className="space-y-2">
+        <div className="flex flex-col gap-2">
           <Switch isOn={keeps} onChange={setKeeps}>
             {t('Keep branches after a merge')}
           </Switch>

@@ -73,12 +73,14 @@ function JudgeForm({ task, onDone }: { task: Task; onDone(): void }) {
       onAct={() => give.mutate()}
     >
       <div className="space-y-4">
-        <Segments<Given>
-          label={t('Verdict')}
-          value={verdict}
-          options={(Object.keys(WORDS) as Given[]).map((value) => ({ value, label: WORDS[value].word }))}
-          onChange={setVerdict}
-        />
+        <div className="w-fit max-w-full">
+          <Segments<Given>
+            label={t('Verdict')}
+            value={verdict}
+            options={(Object.keys(WORDS) as Given[]).map((value) => ({ value, label: WORDS[value].word }))}
+            onChange={setVerdict}
+          />
+        </div>
         <Field label={t('In words')} error={fields.body} hint={WORDS[verdict].hint}>
           {(wiring) => (
             <textarea

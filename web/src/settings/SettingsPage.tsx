@@ -39,7 +39,7 @@ export function SettingsPage() {
               label={t('Time zone')}
               value={zone === 'UTC' ? 'UTC' : 'here'}
               options={[
-                { value: 'here', label: zoneHere() },
+                { value: 'here', label: t('Here: {zone}', { zone: zoneHere() }) },
                 { value: 'UTC', label: t('UTC') },
               ]}
               onChange={(next) => setZone(next === 'UTC' ? 'UTC' : undefined)}

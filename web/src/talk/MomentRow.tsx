@@ -226,13 +226,13 @@ function Checkpoint({
   return (
     <div className="flex flex-wrap items-center gap-x-3 gap-y-1 border-y border-dashed border-line py-1.5 text-small text-soft">
       <GitCommitHorizontal aria-hidden className="size-4 shrink-0 text-lamp" />
-      <span className="min-w-0 flex-1 truncate max-md:basis-[85%]">
+      <span className="min-w-0 flex-1 basis-[85%] truncate">
         {moment.text || t('Saved')}
         {files.length > 0 && (
           <span className="text-faint"> · {tn(files.length, '{n} file', '{n} files')}</span>
         )}
       </span>
-      {commit && <code className="font-mono text-tiny text-faint">{commit.slice(0, 9)}</code>}
+      {commit && <code className="ml-7 font-mono text-tiny text-faint">{commit.slice(0, 9)}</code>}
       {commit && onSince && (
         <button
           type="button"
@@ -261,7 +261,7 @@ function Checkpoint({
           <GitFork aria-hidden className="size-3.5" /> {t('Fork from here')}
         </button>
       )}
-      <span className="text-tiny text-faint">
+      <span className="ml-auto text-tiny text-faint">
         <Ago at={moment.at} />
       </span>
     </div>

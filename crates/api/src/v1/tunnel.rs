@@ -57,8 +57,9 @@ async fn open(
     let asked = request.headers().get(header::UPGRADE).and_then(|value| value.to_str().ok());
     if !asked.is_some_and(|protocol| protocol.eq_ignore_ascii_case(PROTOCOL)) {
         let why = format!("a tunnel is opened by an upgrade to `{PROTOCOL}`");
-        return Err(Problem::new(426, "upgrade-required", "Not a tunnel", why)
-            .with_hint("`carrel sandbox forward` opens one"));
+        return Err(
+            Problem::new(426, "upgrade-required", "Not a tunnel", why).with_hint("`carrel sandbox forward` opens one")
+        );
     }
     let client = hyper::upgrade::on(&mut request);
     tokio::spawn(async move {

@@ -187,12 +187,7 @@ async fn prepare(client: &Client, id: &str, user: &str, key: &str, port: u16) ->
 }
 
 async fn start(client: &Client, id: &str, user: &str, server: Vec<String>) -> Result<(), Failure> {
-    let new = NewExec {
-        argv: Some(server),
-        user: Some(user.to_owned()),
-        background: Some(true),
-        ..NewExec::default()
-    };
+    let new = NewExec { argv: Some(server), user: Some(user.to_owned()), background: Some(true), ..NewExec::default() };
     let request = client.request(Method::POST, &format!("/sandboxes/{id}/execute"))?.json(&new);
     let _: Executed = client.fetch(request).await?;
     Ok(())

@@ -501,6 +501,16 @@ pub(crate) async fn record(
     .await
 }
 
+/// A sandbox that was made before its row was written.
+pub(crate) fn note_made(sandbox: &mut Sandbox, now: Timestamp) -> Result<(), Error> {
+    apply(sandbox, Fact::Done(Step::Create), None, None, now)
+}
+
+/// Counts a sandbox that was made out of one that waited.
+pub(crate) fn note_claim(took: Duration) {
+    note_step(Step::Create, &Outcome::Done(None), took);
+}
+
 /// What a fact makes of a sandbox.
 fn apply(
     sandbox: &mut Sandbox,

@@ -12,15 +12,15 @@ use tokio::io::AsyncWriteExt;
 use crate::binary;
 
 /// A server that makes real sandboxes, and the command line in front of it.
-struct Desk {
+pub(crate) struct Desk {
     program: PathBuf,
-    data: tempfile::TempDir,
-    server: Option<Server>,
+    pub(crate) data: tempfile::TempDir,
+    pub(crate) server: Option<Server>,
     user: Option<u32>,
 }
 
 impl Desk {
-    async fn open() -> Desk {
+    pub(crate) async fn open() -> Desk {
         assert!(rustix::process::geteuid().is_root(), "these tests make namespaces and need root");
         let mut desk =
             Desk { program: binary().to_owned(), data: tempfile::tempdir().unwrap(), server: None, user: None };
@@ -78,7 +78,7 @@ impl Desk {
         (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
     }
 
-    async fn create(&self) -> String {
+    pub(crate) async fn create(&self) -> String {
         let (code, out, err) = self.run(&["sandbox", "create", "--wait", "-q"]).await;
         assert_eq!(code, 0, "{err}");
         out.trim().to_owned()
@@ -92,7 +92,7 @@ impl Desk {
     }
 
     /// Ends all sandboxes and the server, and looks for what they left.
-    async fn close(mut self) {
+    pub(crate) async fn close(mut self) {
         let (_, ids, _) = self.run(&["sandbox", "ls", "-q"]).await;
         let ids: Vec<_> = ids.lines().collect();
         if !ids.is_empty() {

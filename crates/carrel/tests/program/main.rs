@@ -10,6 +10,7 @@ mod e2b;
 mod engine;
 mod pulls;
 mod secrets;
+mod shell;
 mod work;
 
 use std::path::Path;

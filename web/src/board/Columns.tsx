@@ -56,7 +56,7 @@ export function Columns({
     const move = moveTo(task, to)
     if ('refused' in move)
       toast(
-        t('task-{id} stays in {it}', { id: task.id, it: COLUMN_WORDS[columnOfHeld(columns, task)] }),
+        t('task-{id} stays in {column}', { id: task.id, column: COLUMN_WORDS[columnOfHeld(columns, task)] }),
         move.refused,
       )
     if ('verb' in move) void attempt(task, move.verb)

@@ -82,7 +82,7 @@ function NewKeyForm({ onClose, onMinted }: NewKeyDialogProps) {
             />
           )}
         </Field>
-        <Field label={t('Role')} error={fields.role} hint={t('May do {it}.', { it: ROLES[role] })}>
+        <Field label={t('Role')} error={fields.role} hint={t('May do {rights}.', { rights: ROLES[role] })}>
           {(wiring) => (
             <Select {...wiring} value={role} onChange={(event) => setRole(event.target.value as Role)}>
               {Object.keys(ROLES).map((it) => (

@@ -222,7 +222,7 @@ function InviteForm({ onInvited }: { onInvited(invitation: Invitation): void }) 
             />
           )}
         </Field>
-        <Field label={t('Role')} error={fields.role} hint={t('May do {it}.', { it: MAY[role] })}>
+        <Field label={t('Role')} error={fields.role} hint={t('May do {rights}.', { rights: MAY[role] })}>
           {(wiring) => (
             <Select
               {...wiring}

@@ -16,6 +16,7 @@ export function Connection({ repo }: { repo: string }) {
       callJson<RepoFitness>(`/api/v1/repos/${encodeURIComponent(repo)}/test`, { method: 'POST' }),
   })
   const told = test.data
+  const forge = told ? (NAMES[told.forge] ?? told.forge) : ''
   return (
     <div className="mt-3 border-t border-line pt-3">
       <Button icon={<PlugZap />} isBusy={test.isPending} onClick={() => test.mutate()}>
@@ -35,11 +36,10 @@ export function Connection({ repo }: { repo: string }) {
               <X aria-hidden className="size-4 shrink-0 text-oxblood" />
             )}
             {told.reached
-              ? t('{it} answers{what}.', {
-                  it: NAMES[told.forge] ?? told.forge,
-                  what: told.login ? t(', and knows us as {login}', { login: told.login }) : '',
-                })
-              : t('{it} does not let us in.', { it: NAMES[told.forge] ?? told.forge })}
+              ? told.login
+                ? t('{forge} answers, and knows us as {login}.', { forge, login: told.login })
+                : t('{forge} answers.', { forge })
+              : t('{forge} does not let us in.', { forge })}
           </p>
           {told.missing.length > 0 && (
             <ul aria-label={t('What is missing')} className="mt-2 space-y-1 text-small text-oxblood">

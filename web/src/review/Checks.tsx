@@ -61,7 +61,7 @@ export function Checks({ task }: { task: Task }) {
                 ),
               list: conflict.paths.slice(0, 4).join(', '),
             })}
-            {conflict.paths.length > 4 && t(' and {length} more', { length: conflict.paths.length - 4 })}
+            {conflict.paths.length > 4 && t(' and {n} more', { n: conflict.paths.length - 4 })}
           </span>
         </p>
       ))}

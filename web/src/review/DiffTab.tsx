@@ -108,7 +108,7 @@ export default function DiffTab({ task, act, since }: { task: Task; act: Act; si
         </p>
         {wasRead && (
           <Switch isOn={onlyNew} onChange={setOnlyNew}>
-            {t('Since my last review{what}', { what: unread.length === 0 ? t(': nothing') : '' })}
+            {unread.length === 0 ? t('Since my last review: nothing') : t('Since my last review')}
           </Switch>
         )}
         <div className="ml-auto flex items-center gap-2">
@@ -120,7 +120,7 @@ export default function DiffTab({ task, act, since }: { task: Task; act: Act; si
               isBusy={isSending}
               onClick={() => void send()}
             >
-              {t('Send {length}', { length: tn(waiting.length, '{n} comment', '{n} comments') })}
+              {tn(waiting.length, 'Send {n} comment', 'Send {n} comments')}
             </Button>
           )}
           {task.pull && task.phase === 'in_review' && (

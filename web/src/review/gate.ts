@@ -4,7 +4,7 @@ import { repos } from '../api/queries'
 import { useChecks, usePull } from '../pull/queries'
 import type { Check, Pull } from '../pull/types'
 import type { Task } from '../task/types'
-import { t } from '../words/words'
+import { t, tn } from '../words/words'
 
 export interface Gate {
   words: string
@@ -27,9 +27,8 @@ export function gate(task: Task, { checks = [], pull, approvals = 0 }: Known = {
   const pending = checks.filter((check) => check.state === 'pending')
   if (failed.length > 0)
     return {
-      words: t('Not mergeable: {list} {what}.', {
-        list: failed.map((check) => check.name).join(', '),
-        what: failed.length === 1 ? t('fails') : t('fail'),
+      words: tn(failed.length, 'Not mergeable: {checks} fails.', 'Not mergeable: {checks} fail.', {
+        checks: failed.map((check) => check.name).join(', '),
       }),
       isShut: true,
     }

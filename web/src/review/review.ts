@@ -1,6 +1,5 @@
 /** A review in progress: comments on lines, collected until they are sent in one message; and what was read before. */
 import { useCallback, useSyncExternalStore } from 'react'
-import { t } from '../words/words'
 
 export type Side = 'additions' | 'deletions'
 
@@ -90,11 +89,8 @@ export function inOneMessage(comments: readonly Comment[], branch: string): stri
     return `${at + 1}. \`${where}\`\n   > ${comment.code.trim().slice(0, 200)}\n\n   ${comment.text.trim().replaceAll('\n', '\n   ')}`
   })
   const many = comments.length === 1 ? 'one comment' : `${comments.length} comments`
-  return t('Review of {branch}: {many}. Please address each of them, or say why not.\n\n{list}', {
-    branch,
-    many,
-    list: points.join('\n\n'),
-  })
+  // In English whatever the page speaks: it is read by an agent.
+  return `Review of ${branch}: ${many}. Please address each of them, or say why not.\n\n${points.join('\n\n')}`
 }
 
 /** A short sum of a text (FNV-1a), to know it again. */

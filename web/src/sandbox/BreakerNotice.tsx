@@ -1,7 +1,7 @@
 import type { ProviderView } from '../api/types'
 import { cx } from '../ui/cx'
 import { Until } from '../ui/Moments'
-import { rich, t } from '../words/words'
+import { rich, t, tn } from '../words/words'
 
 /** Where a provider's circuit breaker stands, in words. Says nothing while all is well. */
 export function BreakerNotice({ provider }: { provider: ProviderView }) {
@@ -22,7 +22,7 @@ export function BreakerNotice({ provider }: { provider: ProviderView }) {
           : t('Provider {name} is being tried again', { name: provider.name })}
       </p>
       <p className="text-small text-soft">
-        {failures} {t('{what} in a row', { what: failures === 1 ? t('failure') : t('failures') })}
+        {tn(failures, '{n} failure in a row', '{n} failures in a row')}
         {isOpen && retry_at && <> {rich('· next try in {until}', { until: <Until at={retry_at} /> })}</>}
       </p>
       {last_error && <p className="basis-full font-mono text-small text-ink wrap-anywhere">{last_error}</p>}

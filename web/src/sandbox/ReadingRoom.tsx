@@ -24,7 +24,7 @@ export function ReadingRoom({ sandboxes }: { sandboxes: readonly SandboxView[] }
       ))}
       {sandboxes.length > MOST && (
         <span className="pl-1 text-small text-faint">
-          {t('and {length} more', { length: sandboxes.length - MOST })}
+          {t('and {n} more', { n: sandboxes.length - MOST })}
         </span>
       )}
     </div>

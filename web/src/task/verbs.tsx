@@ -4,7 +4,7 @@ import { useCallback } from 'react'
 import { say } from '../api/problem'
 import { dollars } from '../ui/money'
 import { toast } from '../ui/Toast'
-import { t } from '../words/words'
+import { t, tn } from '../words/words'
 import { placeTask } from './fold'
 import { isBusy, isOver } from './phases'
 import { ask, taskKeys } from './queries'
@@ -112,10 +112,12 @@ export function question(task: Task, verb: Verb, spends: boolean): Question | un
         title: t('Close {name} without merging?', { name }),
         detail:
           (task.ahead ?? 0) > 0
-            ? t('Its {what} not in {base}. The branch is kept; the desk is cleared.', {
-                what: task.ahead === 1 ? t('commit is') : t('{ahead} commits are', { ahead: task.ahead }),
-                base: task.base ?? t('the base'),
-              })
+            ? tn(
+                task.ahead,
+                'Its commit is not in {base}. The branch is kept; the desk is cleared.',
+                'Its {n} commits are not in {base}. The branch is kept; the desk is cleared.',
+                { base: task.base ?? t('the base') },
+              )
             : t('Its desk is cleared.'),
         act: t('Close'),
         isGrave: true,
@@ -152,7 +154,7 @@ export function useAct(): Act {
         const now = held(cache, task.id)
         if (guess && now?.phase === guess && now.revision === before.revision) placeTask(cache, before)
         if (onRefused) onRefused(say(error))
-        else toast(t('task-{id} was not {it}', { id: task.id, it: OUTCOMES[verb] }), say(error), 'bad')
+        else toast(t('task-{id} was not {done}', { id: task.id, done: OUTCOMES[verb] }), say(error), 'bad')
         return false
       }
     },

@@ -12,7 +12,7 @@ ARGS ?=
 
 .PHONY: help
 help: ## lists what can be asked
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /make \1\t/' | expand -t 16
 
 .PHONY: run
 run: build ## builds and starts Carrel on http://127.0.0.1:7070; ARGS="…" is passed on
@@ -42,6 +42,11 @@ test: setup-test web ## runs every test: Rust on SQLite and PostgreSQL, the page
 .PHONY: agents
 agents: ## runs real agent programs (1 GB from npm) against a scripted model
 	CARREL_CACHE="$(CACHE)" tests/agents/run
+
+.PHONY: api-check
+api-check: ## holds a server to its own description, as every role (Schemathesis)
+	cargo build
+	CARREL_BIN="$(TARGET)/debug/carrel" CARREL_CACHE="$(CACHE)" tests/api/run
 
 .PHONY: check
 check: setup-check web ## looks at format, lints, licences, dependencies, the page and the API's description

@@ -90,6 +90,8 @@ enum Verb {
     Mcp(client::mcp::Args),
     /// Follow what happens, one line each, until interrupted
     Events(client::events::Args),
+    /// See what every agent does and what its desk uses, live, until `q`
+    Top(client::top::Args),
     /// Read the audit, newest first
     Audit(client::audit::Args),
     /// Print a link that signs a browser in, once
@@ -194,6 +196,7 @@ impl Cli {
             Verb::Hook(verb) => verb.run(&client()?).await,
             Verb::Mcp(args) => args.run(&client()?).await,
             Verb::Events(args) => args.run(&client()?).await,
+            Verb::Top(args) => args.run(&client()?).await,
             Verb::Audit(args) => args.run(&client()?).await,
             Verb::Backup(args) => backup::backup(&data()?, args, common.json).await,
             Verb::Restore(args) => backup::restore(&data()?, args, common.json).await,

@@ -84,7 +84,11 @@ impl Provider for Sturdy {
         self.endure(async { Ok(self.provider.claim(id, spec).await) }).await.unwrap_or_default()
     }
     async fn confirm(&self, id: &SandboxId) {
-        let _ = self.endure(async { Ok(self.provider.confirm(id).await) }).await;
+        let confirmed = async {
+            self.provider.confirm(id).await;
+            Ok(())
+        };
+        let _ = self.endure(confirmed).await;
     }
     async fn create(&self, id: &SandboxId, spec: &Spec) -> Result<(), ProviderError> {
         self.endure(self.provider.create(id, spec)).await

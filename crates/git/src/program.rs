@@ -60,6 +60,14 @@ struct Inside {
     env: Vec<(OsString, OsString)>,
 }
 
+/// Why a version of git, such as `2.39.5`, is not enough. Nothing when it is.
+pub fn too_old(version: &str) -> Option<String> {
+    let mut parts = version.split('.').map(|part| part.parse().unwrap_or(0));
+    let found = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
+    let why = || format!("git {version} is too old; install git {}.{} or newer", OLDEST.0, OLDEST.1);
+    (found < OLDEST).then(why)
+}
+
 impl Git {
     /// Finds git, and lays its configuration down in a folder of ours.
     pub async fn open(folder: &Path) -> Result<Git, GitError> {
@@ -112,16 +120,7 @@ impl Git {
     }
 
     async fn check_version(&self) -> Result<(), GitError> {
-        let version = self.version().await?;
-        let mut parts = version.split('.').map(|part| part.parse().unwrap_or(0));
-        let found = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
-        if found < OLDEST {
-            return Err(GitError::unfit(format!(
-                "git {version} is too old; install git {}.{} or newer",
-                OLDEST.0, OLDEST.1
-            )));
-        }
-        Ok(())
+        too_old(&self.version().await?).map_or(Ok(()), |why| Err(GitError::unfit(why)))
     }
 
     /// A call of one git command, without a repository.

@@ -262,6 +262,8 @@ on_both_databases! {
         let (_, agent) = house.mint(json!({"name": "a", "role": "agent", "agent_id": "scout"})).await;
         let body = json!({"source": work.folder.to_str().unwrap(), "name": "app"});
         refused(422, house.request_as(&member, Method::POST, "/api/v1/repos").json(&body)).await;
+        let body = json!({"source": format!("{}/git/own.git", house.url), "name": "app"});
+        refused(422, house.request_as(&member, Method::POST, "/api/v1/repos").json(&body)).await;
         refused(403, house.request_as(&agent, Method::POST, "/api/v1/repos").json(&json!({"new": true, "name": "mine"}))).await;
         add(&house, json!({"new": true, "name": "own"})).await;
         let (status, _) = house.ask(house.request_as(&agent, Method::GET, "/api/v1/repos/own")).await;

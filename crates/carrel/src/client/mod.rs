@@ -18,6 +18,7 @@ mod shell;
 pub(crate) mod ssh;
 pub(crate) mod task;
 pub(crate) mod template;
+pub(crate) mod top;
 mod tunnel;
 mod watch;
 

@@ -136,6 +136,17 @@ async fn a_desk_works_from_the_command_line() {
     assert_eq!(desk.run(&["sandbox", "exec", &id, "--", "sh", "-c", "echo oops >&2; exit 7"]).await.0, 7);
     let (code, out, err) = desk.run_with(&["sandbox", "exec", "-i", &id, "--", "tr", "a-z", "A-Z"], b"shout\n").await;
     assert_eq!((code, out.as_str()), (0, "SHOUT\n"), "{err}");
+    let (code, out, _) =
+        desk.run(&["sandbox", "exec", "--json", &id, "--", "sh", "-c", "echo hi; echo no >&2; exit 3"]).await;
+    let told: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((code, &told["stdout"], &told["stderr"]), (3, &"hi\n".into(), &"no\n".into()), "{told}");
+    assert!(told["exit_code"] == 3 && told["timed_out"] == false && told["duration_ms"].is_u64(), "{told}");
+    let (code, _, err) = desk.run(&["sandbox", "exec", &id, "--", "nosuchprogram"]).await;
+    assert!(code == 127 && err.contains("nosuchprogram"), "{code} {err}");
+    let (code, _, err) = desk.run(&["sandbox", "cp", &format!("{id}:/nowhere/to.txt"), "-"]).await;
+    assert!(code == 3 && err.contains("/nowhere/to.txt"), "{code} {err}");
+    let (code, out, err) = desk.run(&["top"]).await;
+    assert!(code == 0 && out.contains(&id), "{code} {out} {err}");
 
     let folder = tempfile::tempdir().unwrap();
     let (there, back) = (folder.path().join("there"), folder.path().join("back"));

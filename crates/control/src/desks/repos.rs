@@ -6,7 +6,6 @@ use carrel_git::GitError;
 use carrel_model::{
     Action, Authority, Grant, RepoName, Subject,
     audit::{AuditLine, Outcome},
-    git::Locator,
     public::{NewRepo, Page, PushView, RepoChange, RepoView},
     repo::{Repo, RepoPhase, RepoRules},
 };
@@ -46,10 +45,11 @@ impl ReposDesk<'_> {
         let name = name_of(&new)?;
         self.house.admit(grant, Action::RepoAdd, Subject::Repo(&name)).await?;
         if let Some(source) = &new.source
-            && matches!(source.locator(), Locator::Path(_))
+            && source.is_near()
             && grant.authority != Authority::Admin
         {
-            return Err(Error::field("source", "a path of the server is added with an admin key only"));
+            let why = "a path of the server, or an address of the server itself, is added with an admin key only";
+            return Err(Error::field("source", why));
         }
         self.house.library.mirrors()?;
         let rules = check(new.change().apply(&RepoRules::default()))?;

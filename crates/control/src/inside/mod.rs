@@ -115,13 +115,22 @@ impl House {
                 self.lines.forget(id);
                 Error::Unavailable { why: format!("sandbox {id}: {error}"), source: None }
             }
-            EnvdError::NotFound(_) => Error::NotFound { what: format!("{what} in sandbox {id}") },
+            EnvdError::NotFound(why) => {
+                let why: String = why.chars().take(300).collect();
+                Error::NotFound { what: format!("{what} in sandbox {id} ({why})") }
+            }
             EnvdError::AlreadyThere(why) | EnvdError::DiskFull(why) | EnvdError::TimedOut(why) => {
                 Error::Conflict { why }
             }
             EnvdError::Invalid(why) => Error::field(what, why),
+            // A place that may not be written is no matter of who asks.
+            EnvdError::Refused(why) if what == "path" && !why.contains("user") => Error::field("path", why),
             EnvdError::Refused(why) => Error::field("user", why),
-            EnvdError::Broken(why) => Error::Inside { why: format!("inside sandbox {id}: {why}") },
+            EnvdError::Broken(why) => {
+                let full = why.contains("(os error 11)");
+                let hint = if full { "; it has as many processes as it may have" } else { "" };
+                Error::Inside { why: format!("inside sandbox {id}: {why}{hint}") }
+            }
         }
     }
 

@@ -96,12 +96,16 @@ describe('the board', () => {
     await visitor.page.getByRole('switch', { name: 'Start at once' }).press('Space')
     await visitor.page.keyboard.press('Control+Enter')
     await cardIn(2, 'backlog').waitFor()
+    // A dialog that is still leaving keeps the keys to itself.
+    await visitor.page.getByRole('dialog').waitFor({ state: 'detached' })
     await visitor.page.keyboard.press('ArrowDown')
     await expect
-      .poll(() =>
-        visitor.page.evaluate(() =>
-          document.activeElement?.closest('[data-task]')?.getAttribute('data-task'),
-        ),
+      .poll(
+        () =>
+          visitor.page.evaluate(() =>
+            document.activeElement?.closest('[data-task]')?.getAttribute('data-task'),
+          ),
+        { timeout: 30_000 },
       )
       .toBe('2')
     await visitor.page.keyboard.press('Enter')
@@ -282,7 +286,12 @@ describe('a review', () => {
         `${at}/comments`,
       )
     await expect
-      .poll(async () => (await said()).items.filter((it) => it.body === 'Say where the lamp stands.').length)
+      .poll(
+        async () => (await said()).items.filter((it) => it.body === 'Say where the lamp stands.').length,
+        {
+          timeout: 30_000,
+        },
+      )
       .toBe(1)
     const [mine] = (await said()).items
     expect(mine?.stamp).toMatch(/^review\.2\./)
@@ -325,7 +334,7 @@ describe('a review', () => {
     await visitor.page.getByRole('dialog').getByRole('radio', { name: 'Approve' }).check()
     expect(await visitor.barriers()).toEqual([])
     await visitor.page.getByRole('dialog').getByRole('button', { name: 'Approve', exact: true }).click()
-    await expect.poll(() => merge.isEnabled(), { timeout: 20_000 }).toBe(true)
+    await expect.poll(() => merge.isEnabled(), { timeout: 60_000 }).toBe(true)
     await server.ask('PATCH', '/repos/sample', { pulls: { approvals: 0 } })
   })
 

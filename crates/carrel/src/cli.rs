@@ -100,6 +100,8 @@ enum Verb {
         #[arg(long)]
         open: bool,
     },
+    /// Print a block for ~/.ssh/config: every desk as a host, such as carrel-task-42
+    SshConfig(client::ssh::ConfigArgs),
     /// Write the whole house into one file, also while it is served: database, repositories, saved work
     Backup(BackupArgs),
     /// Make a house from such a file, in an empty data directory
@@ -200,6 +202,7 @@ impl Cli {
             Verb::Restore(args) => backup::restore(&data()?, args, common.json).await,
             Verb::Df => df::df(&data()?, common.json),
             Verb::Support(args) => support::support(&data()?, args, &common).await,
+            Verb::SshConfig(args) => args.run(&common).await,
             Verb::SignIn { open } => client::sign_in(&client()?, open).await,
             Verb::Completions { shell } => {
                 let mut script = Vec::new();

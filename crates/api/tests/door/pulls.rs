@@ -62,6 +62,7 @@ on_both_databases! {
         let (status, said) = house.ask(house.request_as(&mona, Method::POST, "/api/v1/pulls/own/1/comments").json(&say)).await;
         assert_eq!((status, &said["author"], &said["line"]), (StatusCode::CREATED, &json!("mona"), &json!(1)), "{said}");
         refused(422, house.request(Method::POST, "/api/v1/pulls/own/1/comments").json(&json!({"body": "x", "path": "new.txt", "line": 99}))).await;
+        refused(422, house.request(Method::POST, "/api/v1/pulls/own/1/comments").json(&json!({"body": "x", "stamp": "No Stamp"}))).await;
         let review = json!({"verdict": "changes_requested", "body": "No."});
         let (status, _) = house.ask(house.request_as(&mona, Method::POST, "/api/v1/pulls/own/1/reviews").json(&review)).await;
         assert_eq!(status, StatusCode::CREATED);

@@ -256,7 +256,7 @@ impl Review {
 impl Comment {
     async fn run(self, client: &Client) -> Result<(), Failure> {
         let side = self.line.map(|_| if self.old { Side::Old } else { Side::New });
-        let new = NewPullComment { body: self.body, path: self.path, line: self.line, side };
+        let new = NewPullComment { body: self.body, path: self.path, line: self.line, side, stamp: None };
         let request = client.request(Method::POST, &format!("{}/comments", self.pull.path()))?.json(&new);
         let said: CommentView = client.fetch(request).await?;
         if client.json() {

@@ -175,6 +175,49 @@ async fn a_desk_works_from_the_command_line() {
 }
 
 #[tokio::test]
+async fn ssh_comes_to_a_desk_as_to_any_host() {
+    let desk = Desk::open().await;
+    let id = desk.create().await;
+    desk.sh(&id, "PATH=$PATH:/usr/sbin; command -v sshd || command -v dropbear # apt-get install dropbear-bin").await;
+    let (code, config, err) = desk.run(&["ssh-config"]).await;
+    assert_eq!(code, 0, "{err}");
+    let file = desk.data.path().join("ssh_config");
+    std::fs::write(&file, &config).unwrap();
+    let ssh = async |words: &[&str], input: &[u8]| {
+        let mut child = tokio::process::Command::new("ssh")
+            .args(["-F", path(&file), "-o", "BatchMode=yes", &format!("carrel-{id}")])
+            .args(words)
+            .env_remove("CARREL_KEY")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        let (_, output) = tokio::join!(
+            async move {
+                let _ = stdin.write_all(input).await;
+            },
+            child.wait_with_output()
+        );
+        output.unwrap()
+    };
+    let seen = ssh(&["id -un; echo here > ~/came; exit 7"], b"").await;
+    let err = String::from_utf8_lossy(&seen.stderr).into_owned();
+    assert_eq!((seen.status.code(), &*seen.stdout), (Some(7), &b"user\n"[..]), "{config}\n{err}");
+    assert_eq!(desk.sh(&id, "cat ~/came").await, "here\n", "it is this very desk");
+    // More than one side holds at once, both ways, by the server that runs already.
+    let much: Vec<u8> = (0..3_000_000u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    let back = ssh(&["cat"], &much).await;
+    assert!(back.status.success() && back.stdout == much, "{}", String::from_utf8_lossy(&back.stderr));
+    // A desk that sleeps is woken by whoever comes.
+    assert_eq!(desk.run(&["sandbox", "pause", &id, "--wait"]).await.0, 0);
+    assert_eq!(ssh(&["cat came"], b"").await.stdout, b"here\n");
+    desk.close().await;
+}
+
+#[tokio::test]
 async fn sandboxes_work_on_when_the_server_dies() {
     let mut desk = Desk::open().await;
     let id = desk.create().await;

@@ -137,7 +137,9 @@ impl PullsDesk<'_> {
         if new.body.trim().is_empty() {
             return Err(Error::field("body", "a comment says something"));
         }
-        let said = forge.comment(PullNumber(number), &forge::NewComment { body: new.body, place, stamp: None }).await?;
+        let stamp = new.stamp.map(|stamp| stamp.parse::<forge::Stamp>()).transpose();
+        let stamp = stamp.map_err(|error| Error::field("stamp", error.to_string()))?;
+        let said = forge.comment(PullNumber(number), &forge::NewComment { body: new.body, place, stamp }).await?;
         let pull = look_at_pull(self.house, repo, number).await?;
         self.note(grant, Action::PullTalk, &pull, "commented").await?;
         Ok(comment_of(said))

@@ -332,6 +332,10 @@ pub struct NewPullComment {
     /// Which side of the diff counts the line; `new` when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub side: Option<Side>,
+    /// What it is known by: with a stamp it is said once, however often it is asked for, and the task's agent is not told
+    /// of it; for what it was told already. 1 to 80 lower-case letters, digits, `.`, `_` or single `-`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stamp: Option<String>,
 }
 
 /// A review that is to be given.

@@ -14,7 +14,7 @@ use carrel_model::{
     Action, Grant, SandboxId, Subject,
     audit::{AuditLine, Outcome},
     public::{Happening, SandboxView},
-    sandbox::Phase,
+    sandbox::{Phase, Want},
 };
 use carrel_sandbox::ProviderError;
 use carrel_store::News;
@@ -101,10 +101,16 @@ impl House {
 
     /// Why a sandbox that is ready cannot be reached from here.
     async fn away(&self, view: &SandboxView, error: ProviderError) -> Error {
-        let home = self.store.sandboxes().find(&view.id).await.ok().flatten().and_then(|sandbox| sandbox.home);
-        let why = match home {
-            Some(home) if home != self.settings.node => format!("sandbox {} lives on {home}: ask there", view.id),
-            _ => format!("sandbox {} cannot be reached: {error}", view.id),
+        let id = &view.id;
+        let now = self.store.sandboxes().find(id).await.ok().flatten();
+        if let Some(now) = now.as_ref().filter(|now| now.want != Want::Ready) {
+            // It goes to sleep, or away, and its row does not say yet that it has.
+            let word = if now.want == Want::Paused { "paused" } else { "ended" };
+            return Error::Conflict { why: format!("sandbox {id} is being {word}") };
+        }
+        let why = match now.and_then(|now| now.home) {
+            Some(home) if home != self.settings.node => format!("sandbox {id} lives on {home}: ask there"),
+            _ => format!("sandbox {id} cannot be reached: {error}"),
         };
         Error::Unavailable { why, source: None }
     }

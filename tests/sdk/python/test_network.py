@@ -194,6 +194,8 @@ def test_servers_for_names_are_refused_with_a_sentence():
 def test_tokens_of_identity_are_refused():
     with pytest.raises(SandboxException, match="not supported"):
         Sandbox.create(iam={"tokens": {"cloud": Secret.iam_token(audience="x", token_type="JWT-SVID")}})
+    with pytest.raises(SandboxException, match="not supported"):
+        Sandbox.create("base", mcp={"browserbase": {}})
 
 
 @pytest.fixture

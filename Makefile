@@ -12,7 +12,7 @@ ARGS ?=
 
 .PHONY: help
 help: ## lists what can be asked
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /make \1\t/' | expand -t 16
 
 .PHONY: run
 run: build ## builds and starts Carrel on http://127.0.0.1:7070; ARGS="…" is passed on
@@ -51,6 +51,11 @@ SEED ?= $(shell date +%s)
 kills: ## kills server, agent, sandbox, database and upstream at every step of a task; RUNS=200 SEED=…
 	CARREL_KILL_RUNS=$$(($(RUNS) / 2)) CARREL_KILL_SEED=$(SEED) scripts/with-postgres \
 		cargo test --workspace --test program -- --nocapture kills::
+
+.PHONY: api-check
+api-check: ## holds a server to its own description, as every role (Schemathesis)
+	cargo build
+	CARREL_BIN="$(TARGET)/debug/carrel" CARREL_CACHE="$(CACHE)" tests/api/run
 
 .PHONY: check
 check: setup-check web ## looks at format, lints, licences, dependencies, the page and the API's description

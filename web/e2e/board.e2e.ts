@@ -96,12 +96,16 @@ describe('the board', () => {
     await visitor.page.getByRole('switch', { name: 'Start at once' }).press('Space')
     await visitor.page.keyboard.press('Control+Enter')
     await cardIn(2, 'backlog').waitFor()
+    // A dialog that is still leaving keeps the keys to itself.
+    await visitor.page.getByRole('dialog').waitFor({ state: 'detached' })
     await visitor.page.keyboard.press('ArrowDown')
     await expect
-      .poll(() =>
-        visitor.page.evaluate(() =>
-          document.activeElement?.closest('[data-task]')?.getAttribute('data-task'),
-        ),
+      .poll(
+        () =>
+          visitor.page.evaluate(() =>
+            document.activeElement?.closest('[data-task]')?.getAttribute('data-task'),
+          ),
+        { timeout: 30_000 },
       )
       .toBe('2')
     await visitor.page.keyboard.press('Enter')
@@ -181,6 +185,42 @@ describe('the board', () => {
     await sure('Close')
     for (const id of ids) await cardIn(id, 'done').waitFor()
   })
+
+  it('tells every refusal, and keeps those cards chosen', async () => {
+    const ids = (await Promise.all([write({ title: 'Not now' }), write({ title: 'Nor this' })])).map(
+      (it) => it.id,
+    )
+    const address = /\/api\/v1\/tasks\/\d+\/close$/
+    await visitor.page.route(address, (route) =>
+      route.fulfill({
+        status: 409,
+        contentType: 'application/problem+json',
+        body: JSON.stringify({
+          type: 'about:blank',
+          title: 'Conflict',
+          status: 409,
+          detail: `It is held: ${route.request().url().split('/').at(-2)}.`,
+        }),
+      }),
+    )
+    for (const id of ids) {
+      await card(id).hover()
+      await visitor.page.getByLabel(`Select task-${id}`).check()
+    }
+    const bar = visitor.page.getByRole('region', { name: 'Chosen tasks' })
+    await visitor.forgiving(/409/, async () => {
+      await bar.getByRole('button', { name: 'Close' }).click()
+      await sure('Close')
+      for (const id of ids)
+        await bar.locator(`[data-refused="${id}"]`).getByText(`It is held: ${id}.`).waitFor()
+    })
+    expect(await visitor.barriers()).toEqual([])
+    await visitor.page.unroute(address)
+    await bar.getByRole('button', { name: 'Close' }).click()
+    await sure('Close')
+    for (const id of ids) await cardIn(id, 'done').waitFor()
+    await bar.waitFor({ state: 'detached' })
+  })
 })
 
 describe('a question', () => {
@@ -236,6 +276,77 @@ describe('a review', () => {
     expect(await visitor.page.locator('[data-comment="draft"]').count()).toBe(0)
     await reaches(2, 'in_review')
   })
+
+  it('stands at the pull request too, and what is said there is read here', async () => {
+    const { pull } = await task(2)
+    const at = `/pulls/sample/${pull?.number}`
+    const said = () =>
+      server.ask<{ items: { id: string; body: string; path?: string; stamp?: string }[] }>(
+        'GET',
+        `${at}/comments`,
+      )
+    await expect
+      .poll(
+        async () => (await said()).items.filter((it) => it.body === 'Say where the lamp stands.').length,
+        {
+          timeout: 30_000,
+        },
+      )
+      .toBe(1)
+    const [mine] = (await said()).items
+    expect(mine?.stamp).toMatch(/^review\.2\./)
+    const { items } = await server.ask<{ items: Moment[] }>('GET', '/tasks/2/timeline?limit=1000')
+    expect(items.filter((it) => it.text?.includes('Say where the lamp stands.'))).toHaveLength(1)
+    // Somebody says something there, on the same line and in general.
+    const line = { body: 'It stands on the desk.', path: mine?.path, line: 1 }
+    await server.ask('POST', `${at}/comments`, line)
+    await visitor.page.locator('[data-remark]').getByText('It stands on the desk.').waitFor()
+    await visitor.page.getByRole('log').getByText('It stands on the desk.').first().waitFor()
+    await reaches(2, 'in_review')
+    const mona = await server.ask<{ secret: string }>('POST', '/keys', { name: 'mona', role: 'member' })
+    const judged = await fetch(`${server.origin}/api/v1${at}/reviews`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${mona.secret}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ verdict: 'approved', body: 'A fine lamp.' }),
+    })
+    expect(judged.status).toBe(201)
+    const region = visitor.page.getByRole('region', { name: 'Said at the pull request' })
+    await region.getByText('mona approved').waitFor()
+    await region.getByRole('button').first().click()
+    await region.getByText('A fine lamp.').waitFor()
+    expect(await visitor.barriers()).toEqual([])
+  })
+
+  it('is asked for by the rules of the repository, and opens the gate', async () => {
+    await goTo('/repos/sample')
+    await visitor.page.getByLabel('Approvals before a merge').fill('2')
+    await visitor.page
+      .getByRole('region', { name: 'Pull requests' })
+      .getByRole('button', { name: 'Save' })
+      .click()
+    await visitor.page.getByText('The rules are kept').first().waitFor()
+    expect(await visitor.barriers()).toEqual([])
+    await goTo('/tasks/2?tab=diff')
+    const merge = visitor.page.getByRole('button', { name: 'Merge', exact: true })
+    await visitor.page.getByText('one more approval is missing').first().waitFor()
+    expect(await merge.isDisabled()).toBe(true)
+    await visitor.page.getByRole('button', { name: 'Review', exact: true }).click()
+    await visitor.page.getByRole('dialog').getByRole('radio', { name: 'Approve' }).check()
+    expect(await visitor.barriers()).toEqual([])
+    await visitor.page.getByRole('dialog').getByRole('button', { name: 'Approve', exact: true }).click()
+    await expect.poll(() => merge.isEnabled(), { timeout: 60_000 }).toBe(true)
+    await server.ask('PATCH', '/repos/sample', { pulls: { approvals: 0 } })
+  })
+
+  it('can go back to a checkpoint: a desk with the files as they were', async () => {
+    await goTo('/tasks/2')
+    await visitor.page.getByRole('button', { name: 'Open here' }).first().click()
+    await visitor.page.waitForURL('**/app/sandboxes/*')
+    await visitor.page.getByRole('list', { name: 'Content of /workspace' }).waitFor({ timeout: 60_000 })
+    const id = new URL(visitor.page.url()).pathname.split('/').at(-1) as string
+    expect((await server.ask<{ phase: string }>('GET', `/sandboxes/${id}`)).phase).toBe('ready')
+    await server.ask('DELETE', `/sandboxes/${id}?wait=gone`)
+  })
 })
 
 describe('two cards that change the same lines', () => {
@@ -266,8 +377,12 @@ describe('a server that dies in the middle of a stream', () => {
     await visitor.forgiving(/ERR_|Failed to load resource/, async () => {
       await server.crash()
       await visitor.page.locator('[data-stream="reconnecting"]').first().waitFor()
+      // Somebody who goes on reading is told how old it is what they read.
+      await visitor.page.locator('[data-silent]').getByText('The server cannot be reached.').waitFor()
+      expect(await visitor.barriers()).toEqual([])
       await server.restart()
       await live()
+      await visitor.page.locator('[data-silent]').waitFor({ state: 'detached' })
     })
     await server.ask<Task>('GET', `/tasks/${id}?wait=in_review&timeout=120`)
     const { items } = await server.ask<{ items: Moment[] }>('GET', `/tasks/${id}/timeline?limit=1000`)
@@ -405,6 +520,7 @@ describe('a desk', () => {
     await button.click()
     await visitor.page.getByRole('dialog').getByText('This desk has no editor').waitFor()
     expect(await visitor.barriers()).toEqual([])
+    await visitor.page.getByRole('dialog').getByText('carrel ssh-config >> ~/.ssh/config').waitFor()
     await visitor.page.keyboard.press('Escape')
     // Not the editor itself, which is large; a program of its name that listens where it is told to.
     await server.ask('POST', `/sandboxes/${sandbox.id}/execute`, {

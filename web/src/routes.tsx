@@ -12,6 +12,7 @@ import { Refusal } from './api/problem'
 import { me } from './api/queries'
 import { BoardPage } from './board/BoardPage'
 import { type Filter, readFilter } from './board/filter'
+import { DESK_PARTS, type DeskPart } from './desk/parts'
 import { Frame } from './frame/Frame'
 import { AdminsOnly, Broken, NotFound, Waiting } from './frame/Strangers'
 import { DESK_TABS, type DeskTab } from './sandbox/deskTab'
@@ -80,6 +81,8 @@ const session = createRoute({
   getParentRoute: () => frame,
   path: 'sessions/$id',
   staticData: { isWide: true },
+  validateSearch: (search): { tab?: DeskPart } =>
+    given({ tab: DESK_PARTS.find((tab) => tab === search.tab) }),
   component: lazyRouteComponent(() => import('./session/SessionPage')),
 })
 
@@ -152,8 +155,11 @@ const sandboxes = createRoute({
 const sandbox = createRoute({
   getParentRoute: () => frame,
   path: 'sandboxes/$id',
-  validateSearch: (search): { tab?: DeskTab } =>
-    given({ tab: DESK_TABS.find((tab) => tab === search.tab && tab !== 'overview') }),
+  validateSearch: (search): { tab?: DeskTab; at?: string } =>
+    given({
+      tab: DESK_TABS.find((tab) => tab === search.tab && tab !== 'overview'),
+      at: typeof search.at === 'string' && search.at.startsWith('/') ? search.at : undefined,
+    }),
   component: lazyRouteComponent(() => import('./sandbox/SandboxPage'), 'SandboxPage'),
 })
 

@@ -7,6 +7,7 @@ use std::{
     env, fs,
     path::{Path, PathBuf},
     process::{Command, Stdio},
+    sync::atomic::{AtomicU32, Ordering},
     time::{Duration, Instant},
 };
 
@@ -36,9 +37,9 @@ pub(crate) async fn measure(quick: bool) -> Outcome<()> {
     house(&desk, &python, 3)?;
     for _ in 0..rounds {
         let ours = house(&desk, &python, loops)?;
-        match &podman {
-            Some(podman) => {
-                let theirs = podman.many(loops.min(20))?;
+        let theirs = podman.as_ref().map(|podman| podman.many(loops.min(20))).transpose()?.flatten();
+        match theirs {
+            Some(theirs) => {
                 p50.note(quantile(&ours, 0.5), quantile(&theirs, 0.5));
                 p99.note(quantile(&ours, 0.99), quantile(&theirs, 0.99));
             }
@@ -86,66 +87,94 @@ fn house(desk: &Desk, python: &Path, loops: u32) -> Outcome<Histogram<u64>> {
 /// Podman, as far as this machine lets it.
 struct Podman {
     folder: tempfile::TempDir,
-    flags: &'static [&'static str],
+    way: Way,
+    /// Every container has a name of its own: one that could not be removed stands in nobody's way.
+    made: AtomicU32,
 }
 
+/// What podman is told beside the verb, and beside `run`.
+#[derive(Clone, Copy)]
+struct Way {
+    always: &'static [&'static str],
+    run: &'static [&'static str],
+}
+
+/// Its usual runtime does not take every kind of cgroups, and some hosts give it none; the first way that works is taken.
+const WAYS: [Way; 4] = [
+    Way { always: &[], run: &[] },
+    Way { always: &["--runtime=runc"], run: &[] },
+    Way { always: &["--runtime=runc", "--cgroup-manager=cgroupfs"], run: &[] },
+    Way { always: &["--cgroup-manager=cgroupfs"], run: &["--cgroups=disabled"] },
+];
+
 impl Podman {
-    /// Tries it once; says why when it cannot be compared with.
+    /// Tries it; says why, for each way, when it cannot be compared with.
     fn find() -> Outcome<Option<Podman>> {
-        // Its usual runtime does not take every kind of cgroups; the first way that works is taken.
-        const WAYS: [&[&str]; 2] = [&[], &["--runtime=runc"]];
         let folder = tempfile::Builder::new().prefix("carrel-bench-podman.").tempdir()?;
         runtimes::lay_root(&folder.path().join("rootfs"))?;
         fs::write(folder.path().join("in.txt"), "hi")?;
-        let mut podman = Podman { folder, flags: WAYS[0] };
-        let mut why = String::new();
-        for flags in WAYS {
-            podman.flags = flags;
-            match podman.one(0) {
+        let mut podman = Podman { folder, way: WAYS[0], made: AtomicU32::new(0) };
+        let mut reasons = Vec::new();
+        for way in WAYS {
+            podman.way = way;
+            match podman.one() {
                 Ok(_) => return Ok(Some(podman)),
-                Err(error) => why = error.to_string(),
+                Err(error) if is_missing(&*error) => {
+                    report::line("podman: not installed (apt-get install podman)")?;
+                    return Ok(None);
+                }
+                Err(error) => reasons.push(error.to_string()),
             }
         }
-        report::line(format_args!("podman: {why} (apt-get install podman)"))?;
+        reasons.dedup();
+        for reason in reasons {
+            report::line(format_args!("podman: {reason}"))?;
+        }
         Ok(None)
     }
 
-    fn many(&self, loops: u32) -> Outcome<Histogram<u64>> {
-        let (mut times, mut failed) = (Histogram::new(3)?, 0);
-        for number in 1..=loops {
-            match self.one(number) {
+    /// So many loops. Nothing when none of them went well: a peer that stumbles is no reason to measure nothing.
+    fn many(&self, loops: u32) -> Outcome<Option<Histogram<u64>>> {
+        let (mut times, mut failed, mut why) = (Histogram::new(3)?, 0, String::new());
+        for _ in 0..loops {
+            match self.one() {
                 Ok(took) => times.record(took.as_micros() as u64)?,
-                Err(error) if times.is_empty() && number == loops => return Err(error),
-                // A busy machine makes it stumble now and then; that is no reason to measure nothing.
-                Err(_) => failed += 1,
+                Err(error) => (failed, why) = (failed + 1, error.to_string()),
             }
         }
         if failed > 0 {
-            report::line(format_args!("podman: {failed} of {loops} loops failed and do not count"))?;
+            report::line(format_args!("podman: {failed} of {loops} loops failed and do not count; the last: {why}"))?;
         }
-        Ok(times)
+        Ok((!times.is_empty()).then_some(times))
     }
 
     /// One loop. Whatever happens in it, its container is gone afterwards.
-    fn one(&self, number: u32) -> Outcome<Duration> {
-        let name = format!("carrel-bench-{}-{number}", std::process::id());
+    fn one(&self) -> Outcome<Duration> {
+        let name = format!("carrel-bench-{}-{}", std::process::id(), self.made.fetch_add(1, Ordering::Relaxed));
         let began = Instant::now();
         let lived = self.live(&name);
-        let removed = finish(self.verb(&["rm", "--force", "--time=0", "--ignore"]).arg(&name));
+        let remove = || finish(self.verb(&["rm", "--force", "--time=0", "--ignore"]).arg(&name));
+        let mut removed = remove();
         let took = began.elapsed();
+        if removed.is_err() {
+            // Its own cleaning up may hold the container for a moment; asked again it is not timed, and not left behind.
+            removed = remove().and(removed);
+        }
         lived.and(removed).map(|()| took)
     }
 
     fn live(&self, name: &str) -> Outcome<()> {
         let place = |file: &str| self.folder.path().join(file);
         let mut run = self.verb(&["run", "--detach", "--network=none", "--volume=/usr:/usr:ro"]);
-        run.args(["--ulimit=nofile=20000:20000", "--ulimit=nproc=20000:20000"]);
+        run.args(self.way.run).args(["--ulimit=nofile=20000:20000", "--ulimit=nproc=20000:20000"]);
         run.arg(format!("--name={name}")).arg("--rootfs").arg(format!("{}:O", place("rootfs").display()));
         finish(run.args(["/bin/sleep", "1000"]))?;
         finish(&mut self.verb(&["exec", name, "/bin/echo", "hi"]))?;
         finish(self.verb(&["cp"]).arg(place("in.txt")).arg(format!("{name}:/tmp/hi.txt")))?;
         finish(self.verb(&["cp"]).arg(format!("{name}:/tmp/hi.txt")).arg(place("out.txt")))?;
-        match fs::read_to_string(place("out.txt"))?.as_str() {
+        let read = fs::read_to_string(place("out.txt"))?;
+        fs::remove_file(place("out.txt"))?;
+        match read.as_str() {
             "hi" => Ok(()),
             other => Err(format!("podman read {other:?}").into()),
         }
@@ -153,7 +182,12 @@ impl Podman {
 
     fn verb(&self, words: &[&str]) -> Command {
         let mut command = Command::new("podman");
-        command.args(self.flags).args(words).stdin(Stdio::null());
+        command.args(self.way.always).args(words).stdin(Stdio::null());
         command
     }
+}
+
+/// Whether a program is not there at all.
+fn is_missing(error: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
+    error.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == std::io::ErrorKind::NotFound)
 }

@@ -50,7 +50,7 @@ fn start(data: &Path, pool: &str) -> Outcome<(Child, SocketAddr)> {
         .env_remove("DATABASE_URL")
         .env("CARREL_LIMITS_REQUESTS_PER_SECOND", "0")
         .env("CARREL_LOCAL_POOL", pool)
-        .env("CARREL_LOCAL_POOL_CAP", pool)
+        .env("CARREL_LOCAL_POOL_CAP", (2 * pool.parse::<usize>()?).to_string())
         .env("CARREL_WORK_AT_ONCE", "64")
         .env("CARREL_WORK_PER_REPO", "64")
         .env("CARREL_LOG_LEVEL", "warn")

@@ -1,9 +1,12 @@
 //! `clone`: time to a working tree that is ready, against what git itself offers.
 
-use std::{path::Path, time::Instant};
+use std::{
+    path::{Path, PathBuf},
+    time::Instant,
+};
 
-use carrel_git::{Git, Layers, Mirrors, Plan, Upstream, WORKSPACE};
-use carrel_model::Branch;
+use carrel_git::{Git, Layers, Mirror, Mirrors, Plan, Upstream, WORKSPACE};
+use carrel_model::{Branch, CommitId};
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 
 use super::{backend, git, repository, timed};
@@ -11,6 +14,9 @@ use crate::{
     Outcome, desk,
     report::{self, Measure, Unit},
 };
+
+/// How often a working tree of ours is laid out in each round.
+const TRIES: usize = 5;
 
 /// Measures and reports, for a small repository and a large one, to see whether size matters.
 pub(crate) async fn measure(quick: bool) -> Outcome<()> {
@@ -50,37 +56,21 @@ async fn one_size(files: usize, bytes: usize, rounds: usize) -> Outcome<()> {
     let mut last = (0.0, 0.0);
     for round in 0..rounds {
         let url = format!("http://{server}/peer.git");
-        let (name, merged) = (format!("clone-{round}"), folder.join(format!("merged-{round}")));
+        let name = format!("clone-{round}");
         let cloned = tokio::task::block_in_place(|| timed(|| git(folder, &["clone", "-q", &url, &name])))?;
         let (borrowed, added) = (format!("shared-{round}"), format!("../tree-{round}"));
         let by_sharing = timed(|| git(folder, &["clone", "-q", "--shared", "peer.git", &borrowed]))?;
         let by_adding = timed(|| git(&folder.join("peer.git"), &["worktree", "add", "-q", "--detach", &added]))?;
 
-        let began = Instant::now();
-        let layer = layers.prepare(&mirror, &commit).await?;
-        let plan = Plan {
-            branch: Branch::of_task(1.try_into()?),
-            commit: commit.clone(),
-            task: Some(1.try_into()?),
-            author: None,
-            origin: url.clone(),
-        };
-        let seed = mirror.seed(&plan).await?;
-        let (upper, over) = (folder.join(format!("upper-{round}")), folder.join(format!("over-{round}")));
-        for file in &seed.files {
-            let place = upper.join(&WORKSPACE[1..]).join(&file.path);
-            std::fs::create_dir_all(place.parent().ok_or("no folder")?)?;
-            std::fs::write(place, &file.content)?;
+        // It takes so little that one try says little: the middle one of several counts.
+        let mut tries = Vec::new();
+        for number in 0..TRIES {
+            let place = folder.join(format!("ours-{round}-{number}"));
+            tries.push(Laid::out(&layers, &mirror, &commit, &url, &place).await?);
         }
-        std::fs::create_dir_all(&over)?;
-        std::fs::create_dir_all(&merged)?;
-        let (lower, up, over) = (layer.folder.display(), upper.display(), over.display());
-        let options = format!("redirect_dir=on,lowerdir={lower},upperdir={up},workdir={over}");
-        mount("overlay", &merged, "overlay", MountFlags::empty(), Some(std::ffi::CString::new(options)?.as_c_str()))?;
-        let ready = began.elapsed().as_secs_f64() * 1e6;
-        let looked = look(&merged.join(&WORKSPACE[1..]), &mirror.objects(), &folder.join(&name));
-        unmount(&merged, UnmountFlags::empty())?;
-        let looked = looked?;
+        tries.sort_by(|one, other| one.took.total_cmp(&other.took));
+        let ready = tries[TRIES / 2].took;
+        let looked = look(&tries[0].place.join(&WORKSPACE[1..]), &mirror.objects(), &folder.join(&name))?;
         last = (cloned, by_adding);
         http.note(ready, cloned);
         shared.note(ready, by_sharing);
@@ -95,6 +85,45 @@ async fn one_size(files: usize, bytes: usize, rounds: usize) -> Outcome<()> {
     );
     report::table(&title, &[http, shared, tree, first, second])?;
     desk::checkout::measure(&work, if rounds == 1 { 10 } else { 20 }, last.0, last.1).await
+}
+
+/// A working tree as a sandbox gets it. It is taken away when it is dropped.
+struct Laid {
+    place: PathBuf,
+    took: f64,
+}
+
+impl Laid {
+    async fn out(layers: &Layers, mirror: &Mirror, commit: &CommitId, origin: &str, place: &Path) -> Outcome<Laid> {
+        let began = Instant::now();
+        let layer = layers.prepare(mirror, commit).await?;
+        let plan = Plan {
+            branch: Branch::of_task(1.try_into()?),
+            commit: commit.clone(),
+            task: Some(1.try_into()?),
+            author: None,
+            origin: origin.to_owned(),
+        };
+        let seed = mirror.seed(&plan).await?;
+        let (upper, over, merged) = (place.join("upper"), place.join("over"), place.join("merged"));
+        for file in &seed.files {
+            let place = upper.join(&WORKSPACE[1..]).join(&file.path);
+            std::fs::create_dir_all(place.parent().ok_or("no folder")?)?;
+            std::fs::write(place, &file.content)?;
+        }
+        std::fs::create_dir_all(&over)?;
+        std::fs::create_dir_all(&merged)?;
+        let (lower, up, over) = (layer.folder.display(), upper.display(), over.display());
+        let options = format!("redirect_dir=on,lowerdir={lower},upperdir={up},workdir={over}");
+        mount("overlay", &merged, "overlay", MountFlags::empty(), Some(std::ffi::CString::new(options)?.as_c_str()))?;
+        Ok(Laid { place: merged, took: began.elapsed().as_secs_f64() * 1e6 })
+    }
+}
+
+impl Drop for Laid {
+    fn drop(&mut self) {
+        let _ = unmount(&self.place, UnmountFlags::DETACH);
+    }
 }
 
 /// The first and the second look at both working trees.

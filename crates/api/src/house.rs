@@ -114,15 +114,26 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
 
 /// All routes, ready to be served.
 pub fn router(control: Control, options: Options) -> Router {
+    // Whoever came by https once does not come by anything less.
+    let by_https_alone = options.secure.then(|| {
+        SetResponseHeaderLayer::if_not_present(
+            axum::http::header::STRICT_TRANSPORT_SECURITY,
+            HeaderValue::from_static("max-age=31536000"),
+        )
+    });
     let doors = Doors::new(control, options);
     let (api, openapi) = described().split_for_parts();
     let pages = Router::new()
         .merge(SwaggerUi::new("/docs").url("/api/v1/openapi.json", openapi))
         .merge(board::routes())
         .layer(CompressionLayer::new().gzip(true));
-    Router::new()
+    let router = Router::new()
         .route("/", get(|| async { Redirect::temporary("/app/") }))
-        .merge(api)
+        // What was true of a card a moment ago is kept by nobody on the way.
+        .merge(api.layer(SetResponseHeaderLayer::if_not_present(
+            axum::http::header::CACHE_CONTROL,
+            HeaderValue::from_static("no-store"),
+        )))
         .merge(e2b::routes())
         .merge(git::routes())
         .merge(llm::routes())
@@ -154,5 +165,9 @@ pub fn router(control: Control, options: Options) -> Router {
         .layer(middleware::from_fn_with_state(doors.clone(), e2b::plane::by_name))
         .layer(middleware::from_fn_with_state(doors.clone(), door::around))
         .layer(middleware::map_request(door::hear_out))
-        .with_state(doors)
+        .with_state(doors);
+    match by_https_alone {
+        Some(layer) => router.layer(layer),
+        None => router,
+    }
 }

@@ -90,6 +90,8 @@ enum Verb {
     Mcp(client::mcp::Args),
     /// Follow what happens, one line each, until interrupted
     Events(client::events::Args),
+    /// See what every agent does and what its desk uses, live, until `q`
+    Top(client::top::Args),
     /// Read the audit, newest first
     Audit(client::audit::Args),
     /// Print a link that signs a browser in, once
@@ -98,6 +100,8 @@ enum Verb {
         #[arg(long)]
         open: bool,
     },
+    /// Print a block for ~/.ssh/config: every desk as a host, such as carrel-task-42
+    SshConfig(client::ssh::ConfigArgs),
     /// Write the whole house into one file, also while it is served: database, repositories, saved work
     Backup(BackupArgs),
     /// Make a house from such a file, in an empty data directory
@@ -192,11 +196,13 @@ impl Cli {
             Verb::Hook(verb) => verb.run(&client()?).await,
             Verb::Mcp(args) => args.run(&client()?).await,
             Verb::Events(args) => args.run(&client()?).await,
+            Verb::Top(args) => args.run(&client()?).await,
             Verb::Audit(args) => args.run(&client()?).await,
             Verb::Backup(args) => backup::backup(&data()?, args, common.json).await,
             Verb::Restore(args) => backup::restore(&data()?, args, common.json).await,
             Verb::Df => df::df(&data()?, common.json),
             Verb::Support(args) => support::support(&data()?, args, &common).await,
+            Verb::SshConfig(args) => args.run(&common).await,
             Verb::SignIn { open } => client::sign_in(&client()?, open).await,
             Verb::Completions { shell } => {
                 let mut script = Vec::new();

@@ -440,6 +440,15 @@ mod tests {
     }
 
     #[test]
+    fn the_guide_names_every_key() {
+        let guide = include_str!("../../../docs/guides/configuration.md");
+        for key in known_keys().iter().filter(|key| !key.starts_with("prices.")) {
+            let name = format!("`CARREL_{}`", key.replace('.', "_").to_uppercase());
+            assert!(guide.contains(&name), "docs/guides/configuration.md does not name {key}");
+        }
+    }
+
+    #[test]
     fn a_flag_goes_before_the_file_and_says_so() {
         let (folder, data) = data();
         std::fs::write(folder.path().join("carrel.toml"), "[server]\nlisten = \"127.0.0.1:1\"\ndrain_s = 3\n").unwrap();

@@ -18,6 +18,8 @@ use crate::{
 /// Coding agents that people have on their machines.
 const AGENTS: [&str; 8] = ["claude", "codex", "gemini", "opencode", "aider", "goose", "cursor-agent", "amp"];
 
+const AS_ROOT: &str = "run `carrel serve` as root";
+
 #[derive(Debug, Serialize)]
 struct Finding {
     what: String,
@@ -73,7 +75,11 @@ async fn examine(data: &DataDir, args: &FileArgs, common: &Common) -> Result<Vec
             Some("start it with `carrel serve`"),
         ),
     }
-    for finding in carrel_linux::fitness::survey() {
+    let is_root = rustix::process::geteuid().is_root();
+    let survey = carrel_linux::fitness::survey();
+    let lacks: Vec<_> =
+        survey.iter().filter(|finding| !finding.there && finding.what != "user").map(|finding| finding.what).collect();
+    for finding in survey {
         let state = if finding.there { State::Good } else { State::Missing };
         find(finding.what, state, finding.detail, finding.hint);
     }
@@ -87,8 +93,8 @@ async fn examine(data: &DataDir, args: &FileArgs, common: &Common) -> Result<Vec
         false => find(
             "cgroups",
             State::Missing,
-            format!("no {}", limits.join(", no ")),
-            Some("mount cgroup2 with these controllers"),
+            format!("no {} that this user may use", limits.join(", no ")),
+            Some(if is_root { "mount cgroup2 with these controllers" } else { AS_ROOT }),
         ),
     }
     for (program, what, hint) in [
@@ -99,10 +105,28 @@ async fn examine(data: &DataDir, args: &FileArgs, common: &Common) -> Result<Vec
     ] {
         // `scripts/install-criu` lays its own beside the system.
         let cached = std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache/carrel/criu/criu"));
-        match in_path(program) || (program == "criu" && cached.is_some_and(|place| place.is_file())) {
+        let is_there = in_path(program) || (program == "criu" && cached.is_some_and(|place| place.is_file()));
+        match is_there {
+            true if !is_root && program != "mmdebstrap" => {
+                find(program, State::Missing, format!("there, for {what}; only root can use it"), Some(AS_ROOT));
+            }
             true => find(program, State::Good, format!("for {what}"), None),
             false => find(program, State::Missing, format!("not found; it is for {what}"), Some(hint)),
         }
+    }
+    match lacks.is_empty() {
+        true if is_root => find("isolation namespace", State::Good, "by the provider `local`".into(), None),
+        true => find("isolation namespace", State::Good, "by the provider `local`, with one user inside".into(), None),
+        false => find("isolation namespace", State::Missing, format!("no {}", lacks.join(", no ")), Some("see above")),
+    }
+    match in_path("runsc") && is_root {
+        true => find("isolation gvisor", State::Good, "by the provider `oci`".into(), None),
+        false => find(
+            "isolation gvisor",
+            State::Missing,
+            "it wants `runsc`, and root".into(),
+            Some("apt-get install runsc, and run `carrel serve` as root"),
+        ),
     }
     // Looking must not make a folder: the fake says the same wherever it would live.
     let folder = std::env::temp_dir();
@@ -122,7 +146,10 @@ async fn examine(data: &DataDir, args: &FileArgs, common: &Common) -> Result<Vec
         None => find("isolation e2b", State::Missing, "there is no key".into(), Some("set E2B_API_KEY")),
     }
     match version("git", "--version") {
-        Some(version) => find("git", State::Good, version, None),
+        Some(said) => match carrel_git::too_old(said.split_whitespace().nth(2).unwrap_or_default()) {
+            Some(why) => find("git", State::Missing, why, Some("without it there are no repositories and no tasks")),
+            None => find("git", State::Good, said, None),
+        },
         None => find("git", State::Missing, "not found".into(), Some("apt-get install git")),
     }
     let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();

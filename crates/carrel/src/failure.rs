@@ -15,6 +15,8 @@ pub(crate) enum Exit {
     NotAllowed = 5,
     Limit = 6,
     TimedOut = 7,
+    /// As shells say it.
+    NoSuchProgram = 127,
     Interrupted = 130,
 }
 
@@ -53,6 +55,11 @@ impl Failure {
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+
+    /// The same, and what was not found is the program that was to run.
+    pub(crate) fn of_program(self) -> Self {
+        if self.exit == Exit::NotFound { self.exit(Exit::NoSuchProgram) } else { self }
     }
 
     /// The server understood and said no: asking again would only annoy.
@@ -104,6 +111,7 @@ impl From<StoreError> for Failure {
             StoreError::Foreign { .. } => {
                 ("give another place with --data or --database; nothing was changed", Exit::Conflict)
             }
+            StoreError::Astray => ("put the file back, or restore a backup", Exit::Failed),
             StoreError::Full => ("make room, then start Carrel again; `carrel df` says what takes it", Exit::Failed),
             StoreError::LeaseLost { .. } | StoreError::Corrupt { .. } | StoreError::Busy | StoreError::Failed(_) => {
                 ("the log says more", Exit::Failed)

@@ -27,14 +27,17 @@ pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
 
 /// A table on standard output.
 pub(crate) fn table(head: &[&str], rows: impl IntoIterator<Item = Vec<String>>) {
+    self::rows(head, rows).iter().for_each(line);
+}
+
+/// The lines of a table.
+pub(crate) fn rows(head: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> Vec<String> {
     let mut table = Table::new();
     table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Dynamic).set_header(head.iter().copied());
     for row in rows {
         table.add_row(row.iter().map(|cell| printable(cell)));
     }
-    for row in table.to_string().lines() {
-        line(row.trim_end());
-    }
+    table.to_string().lines().map(|row| row.trim_end().to_owned()).collect()
 }
 
 /// Shows that something takes a while, on a terminal only.

@@ -304,11 +304,14 @@ fn front_address(config: &Config, address: SocketAddr) -> String {
 
 fn doors(config: &Config, address: SocketAddr, front: &str, metrics: PrometheusHandle) -> carrel_api::Options {
     let (requests_per_second, burst) = config.request_rate();
+    let secure = front.starts_with("https://");
+    // With this beginning a browser takes the cookie from nobody but us, not from a sandbox with a name below ours either.
+    let before = if secure { "__Host-" } else { "" };
     carrel_api::Options {
         requests_per_second,
         burst,
-        cookie: format!("carrel_visit_{}", address.port()),
-        secure: front.starts_with("https://"),
+        cookie: format!("{before}carrel_visit_{}", address.port()),
+        secure,
         public_authority: front.split_once("://").map(|(_, authority)| authority.to_owned()),
         sandbox_domain: Some(config.server.sandbox_domain.clone()).filter(|domain| !domain.is_empty()),
         interpreter: std::env::current_exe().ok().map(|program| carrel_api::Interpreter {

@@ -111,6 +111,9 @@ impl From<StoreError> for Error {
         if error.is_passing() {
             let why = match error {
                 StoreError::Full => "the disk of the database is full; somebody has to make room on it",
+                StoreError::Astray => {
+                    "the file of the database was removed or replaced; put it back, or stop the server and restore a backup"
+                }
                 _ => "the database does not answer at the moment",
             };
             return Error::Unavailable { why: why.into(), source: Some(error) };

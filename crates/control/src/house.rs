@@ -8,7 +8,7 @@ use std::{
 };
 
 use carrel_model::{
-    Action, Grant, ProviderName, Subject,
+    Action, Grant, ProviderName, Subject, Timestamp,
     audit::{AuditLine, Outcome},
     exec::Exec,
     public::{Readiness, ReadinessView},
@@ -26,7 +26,7 @@ use crate::{
     desks::{keys::Doorman, network, outbound, repos, secrets, templates, volumes},
     forges::Forges,
     hooks::Postman,
-    inside::{activity::Activities, follower, lines::Lines, live::Lives, scribe::Scribe},
+    inside::{activity::Activities, follower, lines::Lines, live::Lives, samples, samples::Samples, scribe::Scribe},
     keeper::Keeper,
     library::Library,
     registry::{Post, Registry},
@@ -64,6 +64,8 @@ pub(crate) struct House {
     pub(crate) lines: Lines,
     /// What goes on inside.
     pub(crate) activities: Activities,
+    /// What was used inside.
+    pub(crate) samples: Samples,
     /// The execs that are followed here.
     pub(crate) lives: Lives,
     /// Writes down what goes on inside.
@@ -76,6 +78,8 @@ pub(crate) struct House {
     pub(crate) denials: crate::desks::denials::Denials,
     /// Which tools are for whom.
     pub(crate) tools: crate::tools::Tools,
+    /// When this life of the server began.
+    pub(crate) began_at: Timestamp,
     draining: watch::Sender<bool>,
     /// How the database was when somebody last asked, for a moment: anybody may ask, and asking writes.
     pinged: tokio::sync::Mutex<Option<(Instant, String)>>,
@@ -138,10 +142,12 @@ impl Control {
             forges: Forges::new(),
             lines: Lines::default(),
             activities: Activities::default(),
+            samples: Samples::default(),
             lives: Lives::default(),
             scribe: Scribe::new(store.clone()),
             exec_news: broadcast::Sender::new(256),
             sign_outs: broadcast::Sender::new(64),
+            began_at: store.now(),
             store,
             settings,
             providers,
@@ -170,6 +176,7 @@ impl Control {
         house.go_on("heartbeat of tasks", crate::tasks::heartbeat, &house.pulses, &house.pulse);
         house.go_on("keeper", crate::keeper::walk, &house.tasks, &house.stop);
         house.go_on("sweep", sweep::walk, &house.tasks, &house.stop);
+        house.go_on("samples", samples::walk, &house.tasks, &house.stop);
         house.go_on("repos", repos::walk, &house.tasks, &house.stop);
         house.go_on("pulls", crate::pulls::walk, &house.tasks, &house.stop);
         house.go_on("hooks", crate::hooks::walk, &house.tasks, &house.stop);

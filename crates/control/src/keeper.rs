@@ -384,6 +384,7 @@ async fn ask(house: &Arc<House>, post: &Post, step: Step, sandbox: &Sandbox) -> 
         Step::Destroy => {
             house.lines.cut(id);
             house.activities.forget(id);
+            house.samples.forget(id);
             provider.destroy(id).await.map(|()| None)
         }
         Step::Pause => {
@@ -499,6 +500,16 @@ pub(crate) async fn record(
         Ok(Next::GoOn)
     })
     .await
+}
+
+/// A sandbox that was made before its row was written.
+pub(crate) fn note_made(sandbox: &mut Sandbox, now: Timestamp) -> Result<(), Error> {
+    apply(sandbox, Fact::Done(Step::Create), None, None, now)
+}
+
+/// Counts a sandbox that was made out of one that waited.
+pub(crate) fn note_claim(took: Duration) {
+    note_step(Step::Create, &Outcome::Done(None), took);
 }
 
 /// What a fact makes of a sandbox.

@@ -72,7 +72,7 @@ pub use desks::{
 };
 pub use error::Error;
 pub use house::{Control, Idempotency};
-pub use inside::live::Reader;
+pub use inside::{live::Reader, samples::Sample};
 pub use ledger::StoreLedger;
 pub use models::{BadPrice, ModelProvider, Models, Prices};
 pub use paging::{Limit, Paging};

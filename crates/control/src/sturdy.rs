@@ -80,6 +80,16 @@ impl Provider for Sturdy {
     fn expect(&self, id: &SandboxId, spec: &Spec) {
         self.provider.expect(id, spec);
     }
+    async fn claim(&self, id: &SandboxId, spec: &Spec) -> bool {
+        self.endure(async { Ok(self.provider.claim(id, spec).await) }).await.unwrap_or_default()
+    }
+    async fn confirm(&self, id: &SandboxId) {
+        let confirmed = async {
+            self.provider.confirm(id).await;
+            Ok(())
+        };
+        let _ = self.endure(confirmed).await;
+    }
     async fn create(&self, id: &SandboxId, spec: &Spec) -> Result<(), ProviderError> {
         self.endure(self.provider.create(id, spec)).await
     }

@@ -36,6 +36,9 @@ pub(crate) async fn walk(house: Arc<House>) {
         if let Err(error) = crate::library::tidy(&house).await {
             tracing::warn!(error = &error as &dyn std::error::Error, "layers and mirrors were not tidied");
         }
+        if let Err(error) = crate::desks::copies::tidy(&house).await {
+            tracing::warn!(error = &error as &dyn std::error::Error, "snapshots behind forks were not all forgotten");
+        }
         house.doorman.flush(&house.store).await;
         count(&house).await;
         crate::numbers::take(&house).await;

@@ -1,6 +1,11 @@
 //! Care for a mirror: it is checked, packed without dropping anything, and made anew when it is damaged.
 
-use std::{fs, path::Path, time::Duration};
+use std::{
+    fs,
+    path::Path,
+    sync::PoisonError,
+    time::{Duration, Instant},
+};
 
 use carrel_model::{CommitId, RefName};
 
@@ -10,6 +15,9 @@ use crate::{GitError, Mirror, Upstream, refs};
 const MANY_PACKS: usize = 40;
 /// How long a check or a repack of a large repository may take.
 const PATIENCE: Duration = Duration::from_secs(4 * 3600);
+
+/// A mirror that was read through and found whole is not read through again for a while.
+const READ_THROUGH_RESTS: Duration = Duration::from_secs(600);
 
 /// What cannot be had in a repository yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +55,23 @@ impl Mirror {
         Err(GitError::Broken { why: said.or(first).unwrap_or_else(|| "git fsck says so".into()) })
     }
 
+    /// Reads every object, if a git of ours said since the last time that something here is damaged. Whoever asks for what
+    /// was never here may make git say so too: so it is not done again and again.
+    pub async fn check_if_suspect(&self) -> Result<(), GitError> {
+        if !self.git().take_suspicion(&self.path()) {
+            return Ok(());
+        }
+        {
+            let mut last = self.0.read_through.lock().unwrap_or_else(PoisonError::into_inner);
+            if last.is_some_and(|last| last.elapsed() < READ_THROUGH_RESTS) {
+                return Ok(());
+            }
+            *last = Some(Instant::now());
+        }
+        tracing::warn!(repo = %self.name(), "something in a mirror seems damaged; it is read through");
+        self.check().await
+    }
+
     /// Puts packs together when there are many. Nothing is ever dropped: a sandbox may borrow it. Says whether it did.
     pub async fn tend(&self) -> Result<bool, GitError> {
         let _care = self.0.care.lock().await;
@@ -78,7 +103,7 @@ impl Mirror {
         let old = self.path();
         let draft = self.draft_generation().await?;
         self.fetch_into(&draft, upstream).await?;
-        let below = ["refs/heads", "refs/carrel/wip", "refs/carrel/kept", "refs/carrel/published"];
+        let below = ["refs/heads", "refs/carrel/wip", "refs/carrel/kept", "refs/carrel/pulls", "refs/carrel/published"];
         let ours = refs::list(self.git(), &old, &below).await.unwrap_or_default();
         let mut lost = Vec::new();
         for (name, id) in ours {
@@ -93,6 +118,8 @@ impl Mirror {
             let _ = fs::rename(&rerere, draft.join("rr-cache"));
         }
         self.adopt_generation(&draft)?;
+        // The new one is whole; should it break at once, that is worth another look.
+        *self.0.read_through.lock().unwrap_or_else(PoisonError::into_inner) = None;
         Ok(lost)
     }
 

@@ -85,12 +85,18 @@ impl GitError {
         }
     }
 
+    /// Whether what git said may mean that objects are damaged or missing.
+    pub(crate) fn speaks_of_damage(said: &str) -> bool {
+        let lower = said.to_lowercase();
+        DAMAGE.iter().any(|words| lower.contains(words))
+    }
+
     /// Understands what git said when it failed.
     pub(crate) fn understand(what: &'static str, said: &str) -> GitError {
         let why = tidy(said);
         let lower = said.to_lowercase();
         let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
-        if says(&DAMAGE) {
+        if GitError::speaks_of_damage(said) {
             return GitError::Broken { why };
         }
         if says(&DENIALS) {

@@ -110,8 +110,11 @@ impl Layers {
         let draft = place.with_extension("draft");
         let _ = fs::remove_dir_all(&draft);
         let made = self.fill(mirror, tree, &draft).await;
-        if made.is_err() {
+        if let Err(error) = &made {
             let _ = fs::remove_dir_all(&draft);
+            if matches!(error, GitError::Broken { .. }) {
+                self.0.git.suspect(&mirror.path());
+            }
             return made;
         }
         let put = || {

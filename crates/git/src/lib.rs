@@ -32,7 +32,7 @@ pub use commit::{Draft, Identity, Signer};
 pub use error::GitError;
 pub use layer::{BORROWED, Layer, Layers, Owner, WORKSPACE};
 pub use mirror::{Mirror, Mirrors};
-pub use program::Git;
+pub use program::{Git, too_old};
 pub use progress::{Progress, Stage};
 pub use publish::Publication;
 pub use refs::{Move, Refs};

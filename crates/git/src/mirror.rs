@@ -8,6 +8,9 @@
 //! refs/tags/*                     the upstream's tags
 //! refs/carrel/upstream/heads/*    where the upstream's branches were when we last looked
 //! refs/carrel/wip/*               work in progress of tasks
+//! refs/carrel/kept/*              what was done for tasks that were closed, for a while
+//! refs/carrel/pulls/FORGE/N       commits of merged pulls that the base took as others, for good
+//! refs/carrel/published/*         where we last left our branches upstream
 //! ```
 //!
 //! Objects are only ever added: sandboxes borrow them, and cannot be asked.
@@ -17,7 +20,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
-    time::{Duration, SystemTime},
+    time::{Duration, Instant, SystemTime},
 };
 
 use carrel_model::{Branch, CommitId, RefName, RepoName};
@@ -56,7 +59,14 @@ pub(crate) struct Inside {
     pub(crate) progress: watch::Sender<Option<Progress>>,
     /// One who repacks or rebuilds at a time.
     pub(crate) care: tokio::sync::Mutex<()>,
+    /// When it was last read through because something in it seemed damaged.
+    pub(crate) read_through: Mutex<Option<Instant>>,
+    /// Pairs of commits, and whether the first is an ancestor of the second.
+    kin: Mutex<HashMap<(CommitId, CommitId), bool>>,
 }
+
+/// How many pairs are remembered.
+const MOST_KIN: usize = 10_000;
 
 /// A lock of a ref that is older belongs to a git that was killed: none of ours holds one for longer than a moment.
 const STALE_LOCK: Duration = Duration::from_secs(30);
@@ -136,6 +146,8 @@ impl Mirror {
             flight: Flight::default(),
             progress: watch::Sender::new(None),
             care: tokio::sync::Mutex::default(),
+            read_through: Mutex::default(),
+            kin: Mutex::default(),
         }));
         if newest == 0 {
             let draft = mirror.draft_generation().await?;
@@ -194,9 +206,9 @@ impl Mirror {
 
     /// The branch that is checked out where nobody says otherwise; nothing while the repository is empty.
     pub async fn default_branch(&self) -> Result<Option<Branch>, GitError> {
-        let call = self.git().at(&self.path(), "symbolic-ref").arg("--quiet").arg("HEAD");
-        let answer = call.answer().await?;
-        let name: Option<RefName> = String::from_utf8_lossy(&answer.output).trim().parse().ok();
+        // Asked for with every push: read as git itself reads it.
+        let head = fs::read_to_string(self.path().join("HEAD")).map_err(GitError::io("read which branch is usual"))?;
+        let name: Option<RefName> = head.strip_prefix("ref:").and_then(|name| name.trim().parse().ok());
         Ok(name.and_then(|name| name.branch()))
     }
 
@@ -206,8 +218,35 @@ impl Mirror {
         call.run().await.map(drop)
     }
 
-    /// Whether the first commit is an ancestor of the second.
+    /// Whether the first commit is an ancestor of the second. That never changes, so git is asked once.
     pub async fn is_ancestor(&self, first: &CommitId, second: &CommitId) -> Result<bool, GitError> {
+        let pair = (first.clone(), second.clone());
+        if let Some(known) = self.kin().get(&pair) {
+            return Ok(*known);
+        }
+        let is_one = self.ask_for_ancestor(first, second).await?;
+        let mut kin = self.kin();
+        if kin.len() >= MOST_KIN {
+            kin.clear();
+        }
+        kin.insert(pair, is_one);
+        Ok(is_one)
+    }
+
+    /// The same, and one that is not here at all is none.
+    pub async fn is_here_before(&self, first: &CommitId, second: &CommitId) -> Result<bool, GitError> {
+        let known = self.kin().get(&(first.clone(), second.clone())).copied();
+        match known {
+            Some(known) => Ok(known),
+            None => Ok(self.has(first).await? && self.is_ancestor(first, second).await?),
+        }
+    }
+
+    fn kin(&self) -> MutexGuard<'_, HashMap<(CommitId, CommitId), bool>> {
+        self.0.kin.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn ask_for_ancestor(&self, first: &CommitId, second: &CommitId) -> Result<bool, GitError> {
         let call = self.git().at(&self.path(), "merge-base").arg("--is-ancestor").arg(first).arg(second);
         let answer = call.answer().await?;
         match answer.status.code() {

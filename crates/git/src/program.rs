@@ -2,12 +2,13 @@
 //! arguments of checked types only, and an end for everything that hangs.
 
 use std::{
+    collections::HashSet,
     ffi::{OsStr, OsString},
     fs,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::{ExitStatus, Stdio},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -30,10 +31,12 @@ const OLDEST: (u32, u32) = (2, 40);
 /// What every git process of ours is told, in a file of our own that stands in for the user's.
 ///
 /// `safe.directory` is everywhere because sources may belong to others; nothing of theirs is run: hooks, filters,
-/// file system monitors and lazy fetching are off.
+/// file system monitors and lazy fetching are off. What is larger than any file that pushes may usually bring is passed on
+/// in pieces and never held whole.
 const CONFIG: &str = "\
 [safe]\n\tdirectory = *\n\
 [core]\n\thooksPath = /dev/null\n\tfsmonitor = false\n\tprotectHFS = true\n\tprotectNTFS = true\n\tlogAllRefUpdates = false\n\
+\tbigFileThreshold = 64m\n\
 [protocol]\n\tallow = never\n\
 [protocol \"https\"]\n\tallow = always\n[protocol \"ssh\"]\n\tallow = always\n[protocol \"file\"]\n\tallow = always\n\
 [credential]\n\thelper =\n\
@@ -58,6 +61,16 @@ struct Inside {
     program: PathBuf,
     folder: PathBuf,
     env: Vec<(OsString, OsString)>,
+    /// Repositories of which a git of ours said that something in them is damaged.
+    suspects: Mutex<HashSet<PathBuf>>,
+}
+
+/// Why a version of git, such as `2.39.5`, is not enough. Nothing when it is.
+pub fn too_old(version: &str) -> Option<String> {
+    let mut parts = version.split('.').map(|part| part.parse().unwrap_or(0));
+    let found = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
+    let why = || format!("git {version} is too old; install git {}.{} or newer", OLDEST.0, OLDEST.1);
+    (found < OLDEST).then(why)
 }
 
 impl Git {
@@ -100,7 +113,7 @@ impl Git {
         set("GIT_EDITOR", OsStr::new("/bin/false"));
         set("LC_ALL", OsStr::new("C.UTF-8"));
         set("TZ", OsStr::new("UTC"));
-        let git = Git(Arc::new(Inside { program: "git".into(), folder, env }));
+        let git = Git(Arc::new(Inside { program: "git".into(), folder, env, suspects: Mutex::default() }));
         git.check_version().await?;
         Ok(git)
     }
@@ -112,16 +125,17 @@ impl Git {
     }
 
     async fn check_version(&self) -> Result<(), GitError> {
-        let version = self.version().await?;
-        let mut parts = version.split('.').map(|part| part.parse().unwrap_or(0));
-        let found = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
-        if found < OLDEST {
-            return Err(GitError::unfit(format!(
-                "git {version} is too old; install git {}.{} or newer",
-                OLDEST.0, OLDEST.1
-            )));
-        }
-        Ok(())
+        too_old(&self.version().await?).map_or(Ok(()), |why| Err(GitError::unfit(why)))
+    }
+
+    /// Whether something was found damaged in a repository since this was last asked.
+    pub(crate) fn take_suspicion(&self, repository: &Path) -> bool {
+        self.0.suspects.lock().unwrap_or_else(PoisonError::into_inner).remove(repository)
+    }
+
+    /// Something in a repository seems damaged: whoever cares for it reads it through.
+    pub(crate) fn suspect(&self, repository: &Path) {
+        self.0.suspects.lock().unwrap_or_else(PoisonError::into_inner).insert(repository.to_owned());
     }
 
     /// A call of one git command, without a repository.
@@ -349,11 +363,28 @@ impl Call {
         let (command, patience) = (self.command, self.patience);
         let input = std::mem::take(&mut self.input);
         let watcher = self.progress.take();
+        let (git, repository) = (self.git.clone(), self.own_repository());
         let mut running = self.start(if input.is_empty() { Stdio::null() } else { Stdio::piped() })?;
         match tokio::time::timeout(patience, running.converse(input, watcher)).await {
-            Ok(answer) => answer,
+            Ok(Ok(answer)) => {
+                let damaged = !answer.status.success() && GitError::speaks_of_damage(&answer.said);
+                if let Some(repository) = repository.filter(|_| damaged) {
+                    git.suspect(&repository);
+                }
+                Ok(answer)
+            }
+            Ok(Err(error)) => Err(error),
             // Dropping it ends the whole group.
             Err(_) => Err(GitError::TimedOut { what: command, after: patience }),
+        }
+    }
+
+    /// The repository that it reads, unless objects of somebody else are looked at beside it.
+    fn own_repository(&self) -> Option<PathBuf> {
+        let value = |wanted: &str| self.env.iter().find(|(name, _)| *name == wanted).map(|(_, value)| value);
+        match value("GIT_OBJECT_DIRECTORY") {
+            Some(_) => None,
+            None => value("GIT_DIR").map(PathBuf::from),
         }
     }
 

@@ -56,7 +56,7 @@ impl Mirror {
             None => true,
             Some(there) if ours.as_ref() == Some(there) => true,
             // Not by us, as far as we know: forward only. What we do not have cannot be behind us.
-            Some(there) => self.has(there).await? && self.is_ancestor(there, commit).await?,
+            Some(there) => self.is_here_before(there, commit).await?,
         };
         if !may_replace {
             return Err(GitError::Moved { name: format!("`{branch}` upstream") });

@@ -126,6 +126,7 @@ impl Mirror {
     }
 
     async fn sync_once(&self, upstream: &Upstream) -> Result<Synced, GitError> {
+        self.check_if_suspect().await?;
         let seen = self.look_at(upstream).await?;
         let repository = self.path();
         let mut known = refs::list(self.git(), &repository, &[UPSTREAM_HEADS, "refs/tags"]).await?;

@@ -71,13 +71,23 @@ pub fn survey() -> Vec<Finding> {
     ]
 }
 
-/// The controllers of cgroups that this host has, and how processes are frozen; each a word.
+/// The controllers of cgroups that this user can use, and how processes are frozen; each a word.
 pub fn controllers() -> Vec<String> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    let ours = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let mut found = Vec::new();
+    // Groups are made at the top, or in the one that we are in where that was given to us.
+    let is_ours = |place: &str| {
+        let own = ours.lines().filter_map(|line| line.rsplit(':').next()).map(|path| format!("{place}{path}"));
+        let mut places = std::iter::once(place.to_owned()).chain(own);
+        places.any(|place| rustix::fs::access(place, rustix::fs::Access::WRITE_OK).is_ok())
+    };
     for line in mounts.lines() {
         let Some((before, after)) = line.split_once(" - ") else { continue };
         let place = before.split(' ').nth(4).unwrap_or_default();
+        if !is_ours(place) {
+            continue;
+        }
         match after.split(' ').next() {
             Some("cgroup2") => {
                 found.push("freeze (v2)".to_owned());

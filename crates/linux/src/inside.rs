@@ -84,7 +84,7 @@ const MASKED_FOLDERS: [&str; 3] = ["proc/acpi", "proc/scsi", "proc/asound"];
 const READ_ONLY: [&str; 5] = ["proc/bus", "proc/fs", "proc/irq", "proc/sys", "proc/sysrq-trigger"];
 
 /// How much sooner than others its processes end when the host has no memory left. What envd starts goes before itself.
-const FIRST_TO_GO: &str = "500";
+pub(crate) const FIRST_TO_GO: &str = "500";
 
 /// What is set in the namespaces of a jail. Nobody inside makes namespaces of users, and with them none of the others;
 /// low ports are for everybody.
@@ -114,8 +114,10 @@ fn settle(jail: &Jail, cgroups: Vec<File>, wire: &OwnedFd) -> Result<std::conver
     if let Err(error) = rustix::system::sethostname(jail.hostname.as_bytes()) {
         unfit.push(format!("the host name was not set: {error}"));
     }
-    // When the host itself has no memory left, sandboxes end before anything else does.
-    if let Err(error) = std::fs::write("/proc/self/oom_score_adj", FIRST_TO_GO) {
+    // When the host itself has no memory left, sandboxes end before anything else does. The launcher has said so already,
+    // where it may.
+    let marked = std::fs::read_to_string("/proc/self/oom_score_adj").is_ok_and(|text| text.trim() == FIRST_TO_GO);
+    if !marked && let Err(error) = std::fs::write("/proc/self/oom_score_adj", FIRST_TO_GO) {
         unfit.push(format!("it is not marked as the first to end when the host has no memory left: {error}"));
     }
     sys::raise_loopback().map_err(Mishap::at("raise the loopback"))?;

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Hierarchies, Jail, Launched, Living, Memory, Mishap,
-    inside::{Begin, Report, become_guest},
+    inside::{Begin, FIRST_TO_GO, Report, become_guest},
     restore::restore,
     rootfs,
     sys::{self, Side},
@@ -363,5 +363,7 @@ pub(crate) fn map_users(jail: &Jail, pid: i32) -> io::Result<()> {
         }
     };
     fs::write(format!("/proc/{pid}/uid_map"), users)?;
+    // From out here: what becomes somebody else may not write this of itself. The child tries again where this fails.
+    let _ = fs::write(format!("/proc/{pid}/oom_score_adj"), FIRST_TO_GO);
     fs::write(format!("/proc/{pid}/gid_map"), groups)
 }

@@ -94,6 +94,11 @@ impl RefName {
         RefName(format!("refs/carrel/kept/task-{task}"))
     }
 
+    /// Where the commits of a pull are kept that its base took as others: squashed, or rebased. The forge is a word of ours.
+    pub fn pull(forge: &str, number: u64) -> RefName {
+        RefName(format!("refs/carrel/pulls/{forge}/{number}"))
+    }
+
     /// The branch that it names, when it names one.
     pub fn branch(&self) -> Option<Branch> {
         self.0.strip_prefix("refs/heads/").and_then(|short| short.parse().ok())

@@ -60,6 +60,7 @@ fn plain_spec() -> Spec {
         network: Default::default(),
         ports: Default::default(),
         port_host: None,
+        tls_ports: Vec::new(),
         pause_depth: Default::default(),
         volumes: Vec::new(),
     }

@@ -120,6 +120,7 @@ pub async fn usual_spec(provider: &dyn Provider) -> Spec {
         network: Default::default(),
         ports: Default::default(),
         port_host: None,
+        tls_ports: Vec::new(),
         pause_depth: Default::default(),
         volumes: Vec::new(),
     }

@@ -14,3 +14,4 @@ pub use provider::{
     Endpoint, Fitness, Forking, Furnishing, Furniture, Laid, Pausing, Provider, ProviderError, Reach, Sighting,
     Stowing, Templating,
 };
+pub use providers::GATEWAY_PORT;

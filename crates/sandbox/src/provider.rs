@@ -33,6 +33,18 @@ pub trait Provider: Send + Sync {
         let _ = (id, spec);
     }
 
+    /// Makes the sandbox out of one that waits, if that is a matter of a moment; says whether it did. Nobody knows of it yet:
+    /// `confirm` or `destroy` follows, and what was neither confirmed nor ended is ended by `reap`.
+    async fn claim(&self, id: &SandboxId, spec: &Spec) -> bool {
+        let _ = (id, spec);
+        false
+    }
+
+    /// Somebody knows of what was claimed.
+    async fn confirm(&self, id: &SandboxId) {
+        let _ = id;
+    }
+
     /// Makes the sandbox, or finds it made.
     async fn create(&self, id: &SandboxId, spec: &Spec) -> Result<(), ProviderError>;
 

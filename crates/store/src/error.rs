@@ -73,6 +73,9 @@ pub enum StoreError {
     /// There is no room to write. Somebody has to make some.
     #[error("the disk of the database is full")]
     Full,
+    /// The file was removed or replaced while it was in use: what is written now is lost with the process.
+    #[error("the file of the database was removed or replaced while it was in use")]
+    Astray,
     /// Anything else.
     #[error("the database failed")]
     Failed(#[source] sqlx::Error),
@@ -97,6 +100,7 @@ impl StoreError {
         match self {
             StoreError::Busy
             | StoreError::Full
+            | StoreError::Astray
             | StoreError::Unreachable { .. }
             | StoreError::Locked { .. }
             | StoreError::ReadOnly { .. } => true,

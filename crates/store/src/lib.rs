@@ -83,6 +83,8 @@ struct Inner {
     chimes: transcripts::Chimes,
     /// How far the database's clock is ahead of ours, in microseconds. Zero for SQLite, whose clock is ours.
     clock_ahead: AtomicI64,
+    /// The file of a SQLite, as it was when it was opened.
+    file: Option<open::Footprint>,
     /// Where changes are made.
     room: room::Room,
     /// The pump, and on PostgreSQL the listener: they end with the store.
@@ -140,6 +142,10 @@ impl Store {
 
     /// Whether the database can be written. Nothing changes.
     pub async fn ping(&self) -> Result<(), StoreError> {
+        // SQLite goes on with a file that has no name any more, and would never say so.
+        if self.inner.file.as_ref().is_some_and(|file| !file.is_there()) {
+            return Err(StoreError::Astray);
+        }
         let mut work = self.sql().begin().await?;
         // A full disk is noticed only by who really writes. With PostgreSQL the row is everybody's, and is left alone.
         if self.sql().is_postgres() {

@@ -93,6 +93,26 @@ impl std::fmt::Debug for Database {
     }
 }
 
+/// Which file a path led to.
+pub(crate) struct Footprint {
+    path: PathBuf,
+    device: u64,
+    number: u64,
+}
+
+impl Footprint {
+    fn of(path: &Path) -> Option<Footprint> {
+        use std::os::unix::fs::MetadataExt;
+        let found = std::fs::metadata(path).ok()?;
+        Some(Footprint { path: path.to_owned(), device: found.dev(), number: found.ino() })
+    }
+
+    /// Whether it still leads there.
+    pub(crate) fn is_there(&self) -> bool {
+        Footprint::of(&self.path).is_some_and(|now| (now.device, now.number) == (self.device, self.number))
+    }
+}
+
 impl Store {
     /// Opens a database and brings its schema up to date. What is not ours or too new is left untouched.
     pub async fn open(options: &Options) -> Result<Store, StoreError> {
@@ -117,6 +137,10 @@ impl Store {
             tail: Arc::new(Tail::new(Cursor(head))),
             chimes: Chimes::default(),
             clock_ahead: AtomicI64::new(0),
+            file: match &options.database {
+                Database::Sqlite(path) => Footprint::of(path),
+                _ => None,
+            },
             room,
             tasks: Default::default(),
         });

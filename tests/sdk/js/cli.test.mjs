@@ -1,25 +1,27 @@
 /** E2B's command line, unmodified. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { mkdtemp, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { before, test } from 'node:test'
+import { after, before, test } from 'node:test'
 
 const program = new URL('./node_modules/.bin/e2b', import.meta.url).pathname
 let home
 before(async () => {
   home = await mkdtemp(join(tmpdir(), 'e2b-home-'))
 })
+after(() => rm(home, { recursive: true, force: true }))
 
 /** Runs it; in a terminal of its own when it wants one. */
-function e2b(args, { input = '', cwd, terminal = false } = {}) {
+function e2b(args, { input = '', cwd, terminal = false, heard } = {}) {
   return new Promise((resolve, reject) => {
     const [command, rest] = terminal ? ['script', ['-qec', [program, ...args].join(' '), '/dev/null']] : [program, args]
     const child = spawn(command, rest, { cwd, env: { ...process.env, HOME: home } })
     let said = ''
     child.stdout.on('data', (bytes) => {
       said += bytes
+      heard?.(said)
       // What is typed before the terminal is there would be lost.
       if (terminal && input && /\$ $/.test(said)) {
         child.stdin.write(input)
@@ -34,9 +36,7 @@ function e2b(args, { input = '', cwd, terminal = false } = {}) {
 }
 
 test('a sandbox is created, listed, used, watched and killed', async () => {
-  const created = await e2b(['sandbox', 'create', 'base', '--detach'])
-  const id = /\bi[a-z0-9]{19}\b/.exec(created.said)?.[0]
-  assert.ok(id, created.said)
+  const id = await create()
   const listed = await e2b(['sandbox', 'list', '--format', 'json'])
   assert.ok(JSON.parse(listed.said).some((it) => it.sandboxId === id), listed.said)
   assert.match((await e2b(['sandbox', 'exec', id, 'echo hello from inside'])).said, /hello from inside/)
@@ -52,8 +52,50 @@ test('a sandbox is created, listed, used, watched and killed', async () => {
   assert.ok(!gone.said.includes(id), gone.said)
 })
 
-test('a template is built, listed and deleted', async () => {
+/** Creates one, and gives its id. */
+async function create() {
+  const created = await e2b(['sandbox', 'create', 'base', '--detach'])
+  const id = /\bi[a-z0-9]{19}\b/.exec(created.said)?.[0]
+  assert.ok(id, created.said)
+  return id
+}
+
+for (const [what, shows] of [['metrics', /CPU:/], ['logs', /ready for the first time/]]) {
+  test(`${what} are followed until the sandbox is closed`, async () => {
+    const id = await create()
+    let heard
+    const begun = new Promise((resolve) => (heard = (said) => shows.test(said) && resolve()))
+    const followed = e2b(['sandbox', what, id, '--follow'], { heard })
+    await Promise.race([begun, followed])
+    assert.match((await e2b(['sandbox', 'kill', id])).said, /killed/)
+    const { code, said } = await followed
+    assert.equal(code, 0, said)
+    assert.match(said, shows)
+  })
+}
+
+test('a snapshot is made, listed and deleted', async () => {
+  const id = await create()
+  const name = `cli-snapshot-${Date.now()}`
+  const made = await e2b(['sandbox', 'snapshot', 'create', id, '--name', name])
+  assert.equal(made.code, 0, made.said)
+  const listed = JSON.parse((await e2b(['sandbox', 'snapshot', 'list', id, '--format', 'json'])).said)
+  assert.equal(listed.length, 1)
+  assert.ok(listed[0].snapshotId.includes(name), JSON.stringify(listed))
+  assert.match((await e2b(['sandbox', 'snapshot', 'delete', listed[0].snapshotId])).said, /deleted/)
+  assert.equal((await e2b(['sandbox', 'kill', id])).code, 0)
+})
+
+test('what this command line calls deprecated says so itself, and what we have not is refused with a sentence', async () => {
+  assert.match((await e2b(['template', 'build'])).said, /DEPRECATION/)
+  const published = await e2b(['template', 'publish', 'base', '--yes'])
+  assert.notEqual(published.code, 0)
+  assert.match(published.said, /cannot be published/)
+})
+
+test('a template is built, listed and deleted', async (told) => {
   const folder = await mkdtemp(join(tmpdir(), 'e2b-template-'))
+  told.after(() => rm(folder, { recursive: true, force: true }))
   await writeFile(join(folder, 'e2b.Dockerfile'), 'FROM e2bdev/base\nCOPY a.txt /home/user/a.txt\nRUN echo built > /home/user/built\n')
   await writeFile(join(folder, 'a.txt'), 'from the folder')
   const name = `cli-${Date.now()}`

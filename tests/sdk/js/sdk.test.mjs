@@ -1,6 +1,6 @@
 /** The JavaScript SDK, unmodified, against a real server with real sandboxes. */
 import assert from 'node:assert/strict'
-import { mkdtemp, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -211,8 +211,9 @@ describe('errors are the SDK’s own', () => {
 })
 
 describe('templates', () => {
-  test('one is built, tagged and used', async () => {
+  test('one is built, tagged and used', async (told) => {
     const folder = await mkdtemp(join(tmpdir(), 'context-'))
+    told.after(() => rm(folder, { recursive: true, force: true }))
     await writeFile(join(folder, 'a.txt'), 'from the context')
     const name = `js-${Date.now()}`
     const lines = []

@@ -44,8 +44,8 @@ def key():
 class World:
     """Who can be reached, and where."""
 
-    def __init__(self, address):
-        self.address = address
+    def __init__(self, address, folder):
+        self.address, self.folder = address, folder
         self.range = f"{neighbour(address, -2)}/30"
 
 
@@ -80,7 +80,7 @@ def world():
             stdout=subprocess.PIPE,
         )
         assert server.stdout.readline() == b"up\n"
-        yield World(address)
+        yield World(address, folder)
         server.stdin.close()
         server.wait(30)
     finally:

@@ -2,6 +2,8 @@
 
 import threading
 import time
+import urllib.error
+import urllib.request
 import uuid
 
 import pytest
@@ -77,8 +79,6 @@ def test_the_network_of_one_that_sleeps_stays(make):
 
 
 def test_requests_to_ports_name_the_host_that_is_wanted(make, url):
-    import urllib.request
-
     sandbox = make(network={"mask_request_host": "app.example.org:${PORT}"})
     assert sandbox.get_info().network["mask_request_host"] == "app.example.org:${PORT}"
     script = "import http.server as h\nclass A(h.BaseHTTPRequestHandler):\n  def do_GET(s):\n    b=s.headers['host'].encode(); s.send_response(200); s.send_header('content-length',str(len(b))); s.end_headers(); s.wfile.write(b)\nh.HTTPServer(('127.0.0.1',8000),A).serve_forever()"
@@ -89,15 +89,113 @@ def test_requests_to_ports_name_the_host_that_is_wanted(make, url):
     assert urllib.request.urlopen(request).read() == b"app.example.org:8000"
 
 
-@pytest.mark.parametrize("network", [{"egress_proxy": {"address": "1.2.3.4:1080"}}, {"dns_servers": ["1.1.1.1"]}, {"https_ports": [8443]}])
-def test_what_cannot_be_honoured_is_refused_with_a_sentence(network):
+SECURE = """
+import http.server, ssl
+class Answer(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200); self.send_header("content-length", "6"); self.end_headers(); self.wfile.write(b"secure")
+server = http.server.HTTPServer(("127.0.0.1", 8443), Answer)
+context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+context.load_cert_chain("cert.pem", "key.pem")
+server.socket = context.wrap_socket(server.socket, server_side=True)
+server.serve_forever()
+"""
+
+
+def test_a_port_that_speaks_tls_itself_is_reached_and_one_that_does_not_says_so(make, url, world):
+    sandbox = make(network={"https_ports": [8443, 8000]})
+    assert sandbox.get_info().network["https_ports"] == [8443, 8000]
+    for name in ("cert.pem", "key.pem"):
+        with open(f"{world.folder}/{name}") as somebodys:
+            sandbox.files.write(name, somebodys.read())
+    sandbox.files.write("serve.py", SECURE)
+    sandbox.commands.run("python3 serve.py", background=True, timeout=0)
+    sandbox.commands.run("python3 -m http.server 8000 --bind 127.0.0.1", background=True, timeout=0)
+    sandbox.commands.run("until curl -sk https://localhost:8443 >/dev/null && curl -s localhost:8000 >/dev/null; do sleep 0.1; done")
+    request = urllib.request.Request(url, headers={"Host": sandbox.get_host(8443)})
+    assert urllib.request.urlopen(request).read() == b"secure"
+    request = urllib.request.Request(url, headers={"Host": sandbox.get_host(8000)})
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(request)
+    assert refused.value.code == 502 and b"does not speak TLS" in refused.value.read()
+    with pytest.raises(SandboxException):
+        Sandbox.create(network={"https_ports": [0]})
+
+
+def carried(world):
+    """How many connections the world's proxies have carried."""
+    return int(urllib.request.urlopen(f"http://{world.address}/carried").read())
+
+
+def test_everything_leaves_through_the_proxy_that_was_named_or_not_at_all(make, world):
+    proxy = {"address": f"{world.address}:1080", "username": "me", "password": "word"}
+    sandbox, before = make(network={"egress_proxy": proxy}), carried(world)
+    assert "hello from the world" in ask(sandbox, world.address)
+    assert carried(world) == before + 1
+    fetched = sandbox.commands.run(f"curl -sS -k -m 20 https://{world.address}/")
+    assert "hello from the world" in fetched.stdout and carried(world) == before + 2
+    shown = sandbox.get_info().network["egress_proxy"]
+    assert shown == {"address": proxy["address"], "username": "me"}, "its password is not told"
+    everything = sandbox.commands.run("env; cat /proc/*/environ 2>/dev/null | tr '\\0' '\\n'; true").stdout
+    assert proxy["address"] not in everything, "what runs inside knows nothing of it"
+    for wrong, why in (
+        ({**proxy, "password": "wrong"}, "does not take"),
+        ({"address": proxy["address"]}, "wants a name"),
+        ({"address": f"{world.address}:9"}, "is not reached"),
+        ({"address": "127.0.0.1:1080"}, "the host itself"),
+        ({"address": "10.77.77.77:1080"}, "private network"),
+    ):
+        sandbox.update_network({"egress_proxy": wrong})
+        said = ask(sandbox, world.address)
+        assert why in said and "hello from the world" not in said, (wrong, said)
+    assert carried(world) == before + 2
+    sandbox.update_network({"egress_proxy": proxy, "deny_out": [world.address]})
+    assert "may not reach" in ask(sandbox, world.address), "who may not be reached is not reached through it either"
+    sandbox.update_network({})
+    assert "hello from the world" in ask(sandbox, world.address) and carried(world) == before + 2
+
+
+def test_a_proxy_is_called_by_tls_and_must_be_believed(make, world, secret):
+    sandbox, before = make(), carried(world)
+    proxy = {"address": f"{world.address}:1081", "tls": True}
+    headers = {world.address: [{"transform": {"headers": {"X-Key": Secret.fill(secret)}}}]}
+    sandbox.update_network({"egress_proxy": proxy, "rules": headers})
+    said = sandbox.commands.run(f"curl -sS -m 20 https://{world.address}/headers").stdout.lower()
+    assert "x-key: hunter2" in said and carried(world) == before + 1, "headers are put in before"
+    with open(f"{world.folder}/ca.pem") as authority:
+        believed = authority.read()
+    sandbox.update_network({"egress_proxy": {**proxy, "tls": {"ca_cert": believed}}})
+    assert "hello from the world" in ask(sandbox, world.address)
+    assert sandbox.get_info().network["egress_proxy"] == {"address": proxy["address"], "tls": {}}
+    for wrong in ({"server_name": "another.example.org"}, {"ca_cert": sandbox_authority(make, world)}):
+        sandbox.update_network({"egress_proxy": {**proxy, "tls": wrong}})
+        said = ask(sandbox, world.address)
+        assert "is not believed" in said, said
+    assert carried(world) == before + 2
+
+
+def sandbox_authority(make, world):
+    """An authority that nobody else believes."""
+    other = make(network={"rules": {world.address: [{"transform": {"headers": {"X-Key": "x"}}}]}})
+    return other.files.read("/etc/carrel/ca.pem")
+
+
+@pytest.mark.parametrize("address", ["proxy", "socks5://proxy:1080", "proxy:0", ""])
+def test_a_proxy_that_is_none_is_refused(address):
+    with pytest.raises(SandboxException, match="address"):
+        Sandbox.create(network={"egress_proxy": {"address": address}})
+
+
+def test_servers_for_names_are_refused_with_a_sentence():
     with pytest.raises(SandboxException, match="not supported"):
-        Sandbox.create(network=network)
+        Sandbox.create(network={"dns_servers": ["1.1.1.1"]})
 
 
 def test_tokens_of_identity_are_refused():
     with pytest.raises(SandboxException, match="not supported"):
         Sandbox.create(iam={"tokens": {"cloud": Secret.iam_token(audience="x", token_type="JWT-SVID")}})
+    with pytest.raises(SandboxException, match="not supported"):
+        Sandbox.create("base", mcp={"browserbase": {}})
 
 
 @pytest.fixture

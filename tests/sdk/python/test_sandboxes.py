@@ -1,8 +1,10 @@
 """The life of sandboxes, through the synchronous SDK."""
 
 import datetime
+import socket
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 import uuid
 
@@ -191,6 +193,21 @@ def test_metrics_are_measured(make):
     assert sandbox.get_metrics(start=datetime.datetime.now() + datetime.timedelta(hours=1)) == []
 
 
+def test_metrics_are_kept_over_time_though_nobody_asks(make):
+    sandbox = make()
+    sandbox.commands.run("timeout 300 sh -c 'while :; do :; done'", background=True)
+    asked, kept = 0, []
+    # Each question adds one; the others were measured while somebody worked here.
+    while len(kept) < asked + 2:
+        sandbox.commands.run("sleep 3")
+        asked, kept = asked + 1, sandbox.get_metrics()
+    moments = [sample.timestamp for sample in kept]
+    assert moments == sorted(moments) and any(sample.cpu_used_pct > 0 for sample in kept)
+    begin, end = moments[1].replace(microsecond=0), moments[-2].replace(microsecond=0)
+    between = [sample.timestamp for sample in sandbox.get_metrics(start=begin, end=end)]
+    assert between == [moment for moment in moments if begin <= moment.replace(microsecond=0) <= end]
+
+
 def test_a_snapshot_is_a_template_and_a_fork_a_copy(make):
     sandbox = make()
     sandbox.files.write("kept.txt", "kept")
@@ -240,6 +257,52 @@ def test_ports_have_names(make, url):
     assert closed.startswith("502") and "port is not open" in closed and '"port":8001' in closed
     unknown = ask("8000-i0000000000000000000.localhost")
     assert unknown.startswith("502") and "was not found" in unknown
+
+
+ECHO = """
+import socket
+server = socket.create_server(("127.0.0.1", 9000))
+while True:
+    line, _ = server.accept()
+    head = b""
+    while b"\\r\\n\\r\\n" not in head:
+        head += line.recv(4096)
+    line.sendall(b"HTTP/1.1 101 Switching Protocols\\r\\nConnection: Upgrade\\r\\nUpgrade: websocket\\r\\n\\r\\n")
+    while said := line.recv(4096):
+        line.sendall(said.upper())
+"""
+
+
+def test_a_port_may_become_a_web_socket(make, url):
+    sandbox = make()
+    sandbox.files.write("echo.py", ECHO)
+    sandbox.commands.run("python3 echo.py", background=True, timeout=0)
+    sandbox.commands.run("until grep -q :2328 /proc/net/tcp; do sleep 0.1; done")
+    address = urllib.parse.urlparse(url)
+    with socket.create_connection((address.hostname, address.port), timeout=60) as line:
+        head = f"GET / HTTP/1.1\r\nHost: {sandbox.get_host(9000)}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+        line.sendall(head.encode())
+        said = b""
+        while not said.endswith(b"\r\n\r\n"):
+            said += line.recv(1)
+        assert said.startswith(b"HTTP/1.1 101"), said
+        for word in (b"hello", b"again"):
+            line.sendall(word)
+            heard = b""
+            while len(heard) < len(word):
+                heard += line.recv(4096)
+            assert heard == word.upper()
+
+
+def test_a_creation_that_is_repeated_makes_one_sandbox(make):
+    name = uuid.uuid4().hex
+    first = make(idempotency_key=name, metadata={"once": "only"})
+    again = make(idempotency_key=name, metadata={"once": "only"})
+    assert again.sandbox_id == first.sandbox_id
+    assert again.commands.run("echo the same").stdout == "the same\n"
+    with pytest.raises(SandboxException, match="another request") as refused:
+        make(idempotency_key=name, metadata={"once": "twice"})
+    assert refused.value.status_code == 409
 
 
 def test_ports_that_are_not_public_ask_for_their_token(make, url):

@@ -1,4 +1,5 @@
 /** A house on an ordinary morning, for pictures. */
+import type { Pull, PullComment, PullReview } from '../../src/pull/types'
 import { aSandbox } from '../../src/sandbox/sample'
 import { aMoment, aTask } from '../../src/task/sample'
 import type { Moment, Task } from '../../src/task/types'
@@ -435,7 +436,63 @@ export function scene(now = Date.now()) {
       { name: 'test', state: 'passed' },
       { name: 'lint', state: 'passed' },
     ],
+    pull: aPull(ago),
+    remarks: [
+      remark(
+        '501',
+        ago(20),
+        { path: 'src/login.rs', line: 20, side: 'new' },
+        'Is twelve hours what we tell people in the **help page**?',
+      ),
+      remark('502', ago(15), {}, 'Tried it with a hardware key and with a phone. Both work.'),
+    ],
+    reviews: [
+      {
+        id: '71',
+        author: 'mona',
+        verdict: 'approved',
+        body: 'Reads well. One question on the lifetime, no blocker.',
+        commit: '1c77aa02f0',
+        at: ago(14),
+      } satisfies PullReview,
+    ],
     metrics: METRICS,
+  }
+}
+
+function aPull(ago: (minutes: number) => string): Pull {
+  return {
+    repo: 'api',
+    number: 88,
+    forge: 'github',
+    url: 'https://github.com/acme/api/pull/88',
+    title: 'Let people sign in with a passkey',
+    body: '',
+    author: 'carrel',
+    head: 'task-149',
+    head_commit: '1c77aa02f0',
+    base: 'main',
+    phase: 'mergeable',
+    draft: false,
+    labels: ['carrel'],
+    reviewers: [],
+    verdict: 'approved',
+    approvals: 1,
+    created_at: ago(60),
+    updated_at: ago(14),
+    revision: 4,
+  }
+}
+
+function remark(id: string, at: string, place: Partial<PullComment>, body: string): PullComment {
+  return {
+    id,
+    author: 'mona',
+    body,
+    url: `https://github.com/acme/api/pull/88#r${id}`,
+    created_at: at,
+    updated_at: at,
+    ...place,
   }
 }
 

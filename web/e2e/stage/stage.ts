@@ -109,6 +109,15 @@ export class Stage {
     }
     if (/^\/sessions\/[^/]+\/messages$/.test(path)) return list(this.scene.timeline.slice(0, 4))
     if (/\/checks$/.test(path)) return list(this.scene.checks)
+    const pull = /^\/pulls\/api\/88(\/\w+)?$/.exec(path)
+    if (pull)
+      return pull[1] === '/comments'
+        ? list(this.scene.remarks)
+        : pull[1] === '/reviews'
+          ? list(this.scene.reviews)
+          : say(this.scene.pull)
+    if (/^\/pulls\/[^/]+\/\d+$/.test(path))
+      return say({ title: 'Not found', status: 404, detail: 'It is not here.' }, 404)
     if (/\/pushes$/.test(path)) return list([])
     if (/\/files\/list$/.test(path)) return list(this.scene.files)
     if (/\/files$/.test(path)) {

@@ -1,4 +1,5 @@
 import { cx } from '../ui/cx'
+import { t } from '../words/words'
 
 const TONES = [
   'bg-lamp-wash text-lamp',
@@ -22,8 +23,8 @@ export function AgentMark({
   return (
     <span
       role="img"
-      aria-label={name ? `Agent ${name}` : 'No agent yet'}
-      title={name ?? 'No agent yet'}
+      aria-label={name ? t('Agent {name}', { name }) : t('No agent yet')}
+      title={name ?? t('No agent yet')}
       className={cx(
         'inline-grid shrink-0 place-items-center font-semibold',
         isLarge ? 'size-9 rounded-lg text-base' : 'size-4.5 rounded-[5px] text-[0.625rem] tracking-tight',

@@ -1,18 +1,20 @@
 /** The agents: named ways to run a coding agent. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Plus, Trash2 } from 'lucide-react'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { callJson } from '../api/call'
-import { Refusal, say } from '../api/problem'
+import { beside, fieldsOf, say } from '../api/problem'
 import { keys } from '../api/queries'
 import type { Agent } from '../task/types'
 import { Button, IconButton } from '../ui/Button'
 import { Confirm } from '../ui/Confirm'
-import { Dialog, DialogBody, DialogFoot } from '../ui/Dialog'
+import { Dialog } from '../ui/Dialog'
+import { DialogForm } from '../ui/DialogForm'
 import { Field, Input, Select } from '../ui/Field'
 import { Chip, Command, Empty, PageHead, Skeleton, Trouble } from '../ui/Small'
 import { useShortcuts } from '../ui/shortcuts'
 import { toast } from '../ui/Toast'
+import { t } from '../words/words'
 import { AgentMark } from './AgentMark'
 import { DIALECTS } from './dialects'
 import { agents } from './queries'
@@ -28,23 +30,30 @@ export function AgentsPage() {
   })
   return (
     <>
-      <title>Agents · Carrel</title>
-      <PageHead title="Agents" lead="Who sits at the desks. None of them ever holds a key of yours.">
+      <title>{t('Agents · Carrel')}</title>
+      <PageHead
+        title={t('Agents')}
+        lead={t('Who sits at the desks. None of them ever holds a key of yours.')}
+      >
         <Button tone="primary" icon={<Plus />} onClick={() => setAdding(true)}>
-          Add agent
+          {t('Add agent')}
         </Button>
       </PageHead>
       {list.isPending && <Skeleton className="h-32 rounded-2xl" />}
       {list.isError && !list.data && (
-        <Trouble title="The agents could not be listed" detail={say(list.error)} />
+        <Trouble title={t('The agents could not be listed')} detail={say(list.error)} />
       )}
       {list.data?.length === 0 && (
-        <Empty title="Nobody is hired yet">
-          <p>An agent is a name for a program that writes code: a coding agent, or a plain shell command.</p>
+        <Empty title={t('Nobody is hired yet')}>
+          <p>
+            {t(
+              'An agent is a name for a program that writes code: a coding agent, or a plain shell command.',
+            )}
+          </p>
           <Command>carrel agent add claude --dialect claude</Command>
         </Empty>
       )}
-      <ul aria-label="Agents" className="grid grid-cols-1 gap-3 sm:grid-cols-2 xl:grid-cols-3">
+      <ul aria-label={t('Agents')} className="grid grid-cols-1 gap-3 sm:grid-cols-2 xl:grid-cols-3">
         {list.data?.map((agent) => (
           <AgentCard key={agent.name} agent={agent} />
         ))}
@@ -52,8 +61,8 @@ export function AgentsPage() {
       <Dialog
         isOpen={isAdding}
         onClose={() => setAdding(false)}
-        title="Add an agent"
-        lead="How to start it. Access to models comes from the gateway."
+        title={t('Add an agent')}
+        lead={t('How to start it. Access to models comes from the gateway.')}
       >
         <AgentForm onDone={() => setAdding(false)} />
       </Dialog>
@@ -66,7 +75,7 @@ function AgentCard({ agent }: { agent: Agent }) {
   const remove = useMutation({
     mutationFn: () => callJson(`/api/v1/agents/${encodeURIComponent(agent.name)}`, { method: 'DELETE' }),
     onSuccess: () => cache.invalidateQueries({ queryKey: keys.agents }),
-    onError: (error) => toast(`${agent.name} was not removed`, say(error), 'bad'),
+    onError: (error) => toast(t('{name} was not removed', { name: agent.name }), say(error), 'bad'),
   })
   return (
     <li
@@ -90,23 +99,23 @@ function AgentCard({ agent }: { agent: Agent }) {
       )}
       {agent.found === false && (
         <p className="text-small text-brass wrap-anywhere">
-          {agent.hint ?? 'Its program is not installed on this host.'}
+          {agent.hint ?? t('Its program is not installed on this host.')}
         </p>
       )}
       <div className="mt-auto flex flex-wrap items-center gap-2">
         <Chip tone={agent.found === false ? 'plain' : 'lamp'}>
-          {agent.found === false ? 'not installed' : 'ready'}
+          {agent.found === false ? t('not installed') : t('ready')}
         </Chip>
         {agent.model && <Chip tone="brass">{agent.model}</Chip>}
         {agent.built_in === false && (
           <span className="ml-auto">
             <Confirm
-              title={`Remove ${agent.name}?`}
-              detail="Tasks that it works on go on; new ones cannot ask for it."
-              act="Remove"
+              title={t('Remove {name}?', { name: agent.name })}
+              detail={t('Tasks that it works on go on; new ones cannot ask for it.')}
+              act={t('Remove')}
               onConfirm={() => remove.mutate()}
             >
-              <IconButton label={`Remove ${agent.name}`}>
+              <IconButton label={t('Remove {name}', { name: agent.name })}>
                 <Trash2 />
               </IconButton>
             </Confirm>
@@ -135,9 +144,8 @@ function AgentForm({ onDone }: { onDone(): void }) {
   const [command, setCommand] = useState('')
   const [model, setModel] = useState('')
   const add = useAddAgent(onDone)
-  const fields = add.error instanceof Refusal ? add.error.fields : {}
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
+  const fields = fieldsOf(add.error)
+  const submit = () => {
     add.mutate({
       name: name.trim() || dialect,
       dialect,
@@ -146,74 +154,68 @@ function AgentForm({ onDone }: { onDone(): void }) {
     })
   }
   return (
-    <form noValidate onSubmit={submit} className="contents">
-      <DialogBody>
-        <div className="grid gap-4 sm:grid-cols-2">
-          <Field label="Dialect" error={fields.dialect}>
-            {(wiring) => (
-              <Select
-                {...wiring}
-                autoFocus
-                value={dialect}
-                onChange={(event) => setDialect(event.target.value)}
-              >
-                {Object.entries(DIALECTS).map(([value, words]) => (
-                  <option key={value} value={value}>
-                    {value === 'shell' || value === 'acp' ? `${value}: ${words}` : words}
-                  </option>
-                ))}
-              </Select>
-            )}
-          </Field>
-          <Field label="Name" error={fields.name}>
-            {(wiring) => (
-              <Input
-                {...wiring}
-                placeholder={dialect}
-                value={name}
-                onChange={(event) => setName(event.target.value)}
-              />
-            )}
-          </Field>
-          <Field
-            label="Command"
-            error={fields.command}
-            className="sm:col-span-2"
-            hint={
-              dialect === 'shell'
-                ? 'Run with sh -c in the checkout.'
-                : 'As the dialect has it when left empty.'
-            }
-          >
-            {(wiring) => (
-              <textarea
-                {...wiring}
-                rows={3}
-                value={command}
-                onChange={(event) => setCommand(event.target.value)}
-                className="w-full rounded-lg border border-line-strong/60 bg-card px-3 py-2 font-mono text-small"
-              />
-            )}
-          </Field>
-          {dialect !== 'shell' && (
-            <Field label="Model" error={fields.model} hint="The agent's own choice when left empty.">
-              {(wiring) => (
-                <Input {...wiring} value={model} onChange={(event) => setModel(event.target.value)} />
-              )}
-            </Field>
+    <DialogForm
+      act={t('Add agent')}
+      failed={t('The agent was not added')}
+      why={beside(add.error, ['name', 'dialect', 'command', 'model'])}
+      isBusy={add.isPending}
+      onAct={submit}
+    >
+      <div className="grid gap-4 sm:grid-cols-2">
+        <Field label={t('Dialect')} error={fields.dialect}>
+          {(wiring) => (
+            <Select
+              {...wiring}
+              autoFocus
+              value={dialect}
+              onChange={(event) => setDialect(event.target.value)}
+            >
+              {Object.entries(DIALECTS).map(([value, words]) => (
+                <option key={value} value={value}>
+                  {value === 'shell' || value === 'acp' ? `${value}: ${words}` : words}
+                </option>
+              ))}
+            </Select>
           )}
-        </div>
-        {add.isError && Object.keys(fields).length === 0 && (
-          <div className="mt-4">
-            <Trouble title="The agent was not added" detail={say(add.error)} />
-          </div>
+        </Field>
+        <Field label={t('Name')} error={fields.name}>
+          {(wiring) => (
+            <Input
+              {...wiring}
+              placeholder={dialect}
+              value={name}
+              onChange={(event) => setName(event.target.value)}
+            />
+          )}
+        </Field>
+        <Field
+          label={t('Command')}
+          error={fields.command}
+          className="sm:col-span-2"
+          hint={
+            dialect === 'shell'
+              ? t('Run with sh -c in the checkout.')
+              : t('As the dialect has it when left empty.')
+          }
+        >
+          {(wiring) => (
+            <textarea
+              {...wiring}
+              rows={3}
+              value={command}
+              onChange={(event) => setCommand(event.target.value)}
+              className="w-full rounded-lg border border-line-strong/60 bg-card px-3 py-2 font-mono text-small"
+            />
+          )}
+        </Field>
+        {dialect !== 'shell' && (
+          <Field label={t('Model')} error={fields.model} hint={t("The agent's own choice when left empty.")}>
+            {(wiring) => (
+              <Input {...wiring} value={model} onChange={(event) => setModel(event.target.value)} />
+            )}
+          </Field>
         )}
-      </DialogBody>
-      <DialogFoot>
-        <Button tone="primary" type="submit" isBusy={add.isPending}>
-          Add agent
-        </Button>
-      </DialogFoot>
-    </form>
+      </div>
+    </DialogForm>
   )
 }

@@ -10,6 +10,8 @@ export interface Live {
   state: StreamState
   /** The server said it is going away. It takes it back by being there again. */
   isDraining: boolean
+  /** Since when nothing was heard; nothing while it is live, or rests because nobody looks. */
+  silentSince?: number | undefined
 }
 
 /** Kinds of entries this page understands, by their SSE names. */
@@ -57,7 +59,12 @@ function follow(cache: QueryClient, say: (live: Live) => void): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined
   let isDraining = false
   let state: StreamState = 'connecting'
-  const tell = () => say({ state, isDraining })
+  let silentSince: number | undefined
+  const tell = () => {
+    if (state !== 'reconnecting') silentSince = undefined
+    else silentSince ??= Date.now()
+    say({ state, isDraining, silentSince })
+  }
 
   const heard: Entry[] = []
   let folding: ReturnType<typeof setTimeout> | undefined

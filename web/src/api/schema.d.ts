@@ -3251,6 +3251,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/sandboxes/{id}/tunnel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Opens a raw line to a port: after the answer, bytes both ways. Ask with `Connection: Upgrade` and
+         *     `Upgrade: carrel-tunnel`.
+         */
+        get: {
+            parameters: {
+                query: {
+                    /** @description The port that something inside listens on. */
+                    port: number;
+                };
+                header?: never;
+                path: {
+                    id: components["schemas"]["SandboxId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The line. */
+                101: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/secrets": {
         parameters: {
             query?: never;
@@ -6502,6 +6553,11 @@ export interface components {
              */
             line?: number | null;
             side?: components["schemas"]["Side"] | null;
+            /**
+             * @description What it is known by: with a stamp it is said once, however often it is asked for, and the task's agent is not told
+             *     of it; for what it was told already. 1 to 80 lower-case letters, digits, `.`, `_` or single `-`.
+             */
+            stamp?: string | null;
         };
         /** @description A review that is to be given. */
         NewPullReview: {

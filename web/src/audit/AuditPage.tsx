@@ -9,6 +9,8 @@ import { Input } from '../ui/Field'
 import { Ago } from '../ui/Moments'
 import { Segments } from '../ui/Segments'
 import { Chip, Empty, PageHead, Skeleton, Trouble } from '../ui/Small'
+import { worded } from '../words/enums'
+import { t } from '../words/words'
 
 const route = getRouteApi('/frame/audit')
 
@@ -20,16 +22,16 @@ export function AuditPage() {
 
   return (
     <>
-      <title>Audit · Carrel</title>
-      <PageHead title="Audit" lead="Who did what, and who was turned away." />
+      <title>{t('Audit · Carrel')}</title>
+      <PageHead title={t('Audit')} lead={t('Who did what, and who was turned away.')} />
       <div className="mb-3 flex flex-wrap items-center gap-x-4 gap-y-2.5">
         <Segments
-          label="Outcome"
+          label={t('Outcome')}
           value={search.outcome ?? 'all'}
           options={[
-            { value: 'all', label: 'All' },
-            { value: 'done', label: 'Done' },
-            { value: 'denied', label: 'Denied' },
+            { value: 'all', label: t('All') },
+            { value: 'done', label: t('Done') },
+            { value: 'denied', label: t('Denied') },
           ]}
           onChange={(outcome) =>
             void navigate({
@@ -40,8 +42,8 @@ export function AuditPage() {
         />
         <Input
           type="search"
-          aria-label="Filter by action"
-          placeholder="Action, such as sandbox.create"
+          aria-label={t('Filter by action')}
+          placeholder={t('Action, such as sandbox.create')}
           list="actions"
           defaultValue={search.action ?? ''}
           onChange={(event) => {
@@ -61,15 +63,15 @@ export function AuditPage() {
       </div>
 
       {pages.isPending && <Skeleton className="h-64 w-full" />}
-      {pages.isError && <Trouble title="The audit could not be read" detail={say(pages.error)} />}
+      {pages.isError && <Trouble title={t('The audit could not be read')} detail={say(pages.error)} />}
       {pages.isSuccess && items.length === 0 && (
-        <Empty title="Nothing to show">
-          <p>No entry matches.</p>
+        <Empty title={t('Nothing to show')}>
+          <p>{t('No entry matches.')}</p>
         </Empty>
       )}
       {items.length > 0 && (
         <ol
-          aria-label="Audit"
+          aria-label={t('Audit')}
           className="divide-y divide-line overflow-hidden rounded-2xl border border-line bg-card shadow-card"
         >
           {items.map((item) => (
@@ -80,7 +82,7 @@ export function AuditPage() {
       {pages.hasNextPage && (
         <div className="mt-4 text-center">
           <Button isBusy={pages.isFetchingNextPage} onClick={() => void pages.fetchNextPage()}>
-            Load more
+            {t('Load more')}
           </Button>
         </div>
       )}
@@ -96,7 +98,7 @@ function Item({ item }: { item: AuditView }) {
       </span>
       <span className="truncate">
         {item.actor.name}{' '}
-        {item.actor.role && <span className="text-small text-faint">{item.actor.role}</span>}
+        {item.actor.role && <span className="text-small text-faint">{worded(item.actor.role)}</span>}
       </span>
       <span className="min-w-0 wrap-anywhere">
         <span className="font-mono text-small font-medium">{item.action}</span>
@@ -105,7 +107,7 @@ function Item({ item }: { item: AuditView }) {
       </span>
       <span className="flex items-baseline gap-2 sm:justify-end">
         {item.origin && <span className="font-mono text-tiny text-faint">{item.origin}</span>}
-        <Chip tone={item.outcome === 'denied' ? 'bad' : 'lamp'}>{item.outcome}</Chip>
+        <Chip tone={item.outcome === 'denied' ? 'bad' : 'lamp'}>{worded(item.outcome)}</Chip>
       </span>
     </li>
   )

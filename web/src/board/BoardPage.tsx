@@ -12,6 +12,7 @@ import { Button } from '../ui/Button'
 import { Skeleton, Trouble } from '../ui/Small'
 import { useShortcuts } from '../ui/shortcuts'
 import { Welcome } from '../welcome/Welcome'
+import { t, tn } from '../words/words'
 import { Bulk } from './Bulk'
 import { Columns } from './Columns'
 import { COLUMNS, type Column, columnOf, deal } from './columns'
@@ -82,8 +83,8 @@ export function BoardPage() {
   if (list.isError && !all) {
     return (
       <div className="p-6">
-        <Trouble title="The tasks could not be listed" detail={say(list.error)}>
-          <Button onClick={() => void list.refetch()}>Try again</Button>
+        <Trouble title={t('The tasks could not be listed')} detail={say(list.error)}>
+          <Button onClick={() => void list.refetch()}>{t('Try again')}</Button>
         </Trouble>
       </div>
     )
@@ -93,12 +94,12 @@ export function BoardPage() {
 
   return (
     <>
-      <title>Board · Carrel</title>
+      <title>{t('Board · Carrel')}</title>
       <header className="flex shrink-0 items-center gap-x-4 gap-y-2.5 px-4 max-lg:flex-wrap pt-4 pb-3 md:px-6 md:pt-5">
         <div className="mr-auto flex min-w-0 items-baseline gap-3">
-          <h1 className="text-title">Board</h1>
+          <h1 className="text-title">{t('Board')}</h1>
           <p className="truncate text-small text-soft max-sm:sr-only">
-            {all ? inWords(all) : 'Looking around…'}
+            {all ? inWords(all) : t('Looking around…')}
           </p>
         </div>
         <Filters ref={field} tasks={all ?? []} filter={filter} onChange={change} />
@@ -107,7 +108,7 @@ export function BoardPage() {
           icon={<Plus />}
           onClick={() => openSheet({ name: 'task', draft: filter.repo ? { repo: filter.repo } : {} })}
         >
-          New task
+          {t('New task')}
         </Button>
       </header>
       {all ? (
@@ -124,7 +125,7 @@ export function BoardPage() {
         <Waiting />
       )}
       {chosen.size > 0 && (
-        <Bulk tasks={(all ?? []).filter((task) => chosen.has(task.id))} onDone={() => setChosen(new Set())} />
+        <Bulk tasks={(all ?? []).filter((task) => chosen.has(task.id))} onChoose={setChosen} />
       )}
     </>
   )
@@ -150,20 +151,19 @@ export function neighbour(
 function inWords(tasks: readonly Task[]): string {
   const columns = deal(tasks)
   const parts = [
-    columns.needs_you.length > 0 &&
-      `${columns.needs_you.length} ${columns.needs_you.length === 1 ? 'needs' : 'need'} you`,
-    columns.working.length > 0 && `${columns.working.length} working`,
-    columns.queued.length > 0 && `${columns.queued.length} queued`,
-    columns.in_review.length > 0 && `${columns.in_review.length} in review`,
+    columns.needs_you.length > 0 && tn(columns.needs_you.length, '{n} needs you', '{n} need you'),
+    columns.working.length > 0 && t('{n} working', { n: columns.working.length }),
+    columns.queued.length > 0 && t('{n} queued', { n: columns.queued.length }),
+    columns.in_review.length > 0 && t('{n} in review', { n: columns.in_review.length }),
   ].filter(Boolean)
-  return parts.length > 0 ? parts.join(' · ') : 'Nobody is working.'
+  return parts.length > 0 ? parts.join(' · ') : t('Nobody is working.')
 }
 
 function Waiting() {
   return (
     <div
       role="status"
-      aria-label="Loading"
+      aria-label={t('Loading')}
       className="grid flex-1 auto-cols-[minmax(16.5rem,1fr)] grid-flow-col gap-3 overflow-hidden px-4 pb-4 md:px-6"
     >
       {COLUMNS.map((column, at) => (

@@ -2,17 +2,40 @@
 import { X } from 'lucide-react'
 import { useState } from 'react'
 import type { Task, Verb } from '../task/types'
-import { possible, useAct, VERB_WORDS } from '../task/verbs'
+import { OUTCOMES, possible, useAct, VERB_WORDS } from '../task/verbs'
 import { askFirst } from '../ui/Ask'
 import { Button, IconButton } from '../ui/Button'
-import { count, dollars } from '../ui/money'
+import { dollars } from '../ui/money'
 import { toast } from '../ui/Toast'
+import { t, tn } from '../words/words'
 
 const VERBS: readonly Verb[] = ['start', 'retry', 'stop', 'rebase', 'merge', 'close']
-const PAST: Partial<Record<Verb, string>> = { stop: 'stopped', merge: 'merged', close: 'closed' }
+const DONE: Record<Verb, (amount: number) => string> = {
+  start: (it) => tn(it, '{n} task told to start', '{n} tasks told to start'),
+  retry: (it) => tn(it, '{n} task told to try again', '{n} tasks told to try again'),
+  stop: (it) => tn(it, '{n} task stopped', '{n} tasks stopped'),
+  rebase: (it) => tn(it, '{n} task told to rebase', '{n} tasks told to rebase'),
+  merge: (it) => tn(it, '{n} task told to merge', '{n} tasks told to merge'),
+  close: (it) => tn(it, '{n} task closed', '{n} tasks closed'),
+  message: (it) => tn(it, '{n} task written to', '{n} tasks written to'),
+  fork: (it) => tn(it, '{n} task forked', '{n} tasks forked'),
+}
 
-export function Bulk({ tasks, onDone }: { tasks: readonly Task[]; onDone(): void }) {
+/** What was refused, and to which tasks for which reasons. */
+interface Refused {
+  verb: Verb
+  reasons: readonly { id: number; why: string }[]
+}
+
+interface BulkProps {
+  tasks: readonly Task[]
+  /** What stays chosen: those that somebody must look at. */
+  onChoose(ids: ReadonlySet<number>): void
+}
+
+export function Bulk({ tasks, onChoose }: BulkProps) {
   const act = useAct()
+  const [refused, setRefused] = useState<Refused>()
   const [isBusy, setBusy] = useState(false)
 
   const run = async (verb: Verb) => {
@@ -20,14 +43,16 @@ export function Bulk({ tasks, onDone }: { tasks: readonly Task[]; onDone(): void
     const budget = able.reduce((sum, task) => sum + (task.budget_usd ?? 0), 0)
     const detail =
       verb === 'start' || verb === 'retry'
-        ? `Agents begin to work${dollars(budget) ? `, with budgets of ${dollars(budget)} together` : ''}.`
+        ? dollars(budget)
+          ? t('Agents begin to work, with budgets of {budget} together.', { budget: dollars(budget) ?? '' })
+          : t('Agents begin to work.')
         : verb === 'close'
-          ? 'What is not merged stays on its branches. The desks are cleared.'
+          ? t('What is not merged stays on its branches. The desks are cleared.')
           : verb === 'merge'
-            ? 'One after the other, each checked on the merged result.'
-            : 'This happens to each of them.'
+            ? t('One after the other, each checked on the merged result.')
+            : t('This happens to each of them.')
     const isSure = await askFirst({
-      title: `${VERB_WORDS[verb]} ${count(able.length, 'task')}?`,
+      title: tn(able.length, '{verb} {n} task?', '{verb} {n} tasks?', { verb: VERB_WORDS[verb] }),
       detail,
       act: VERB_WORDS[verb],
       isGrave: verb === 'close',
@@ -36,19 +61,38 @@ export function Bulk({ tasks, onDone }: { tasks: readonly Task[]; onDone(): void
     setBusy(true)
     // One after the other: merges want their order, and nobody is hurt by a second more.
     let done = 0
-    for (const task of able) if (await act(task, verb)) done += 1
+    const reasons: { id: number; why: string }[] = []
+    for (const task of able)
+      if (await act(task, verb, undefined, (why) => reasons.push({ id: task.id, why }))) done += 1
     setBusy(false)
-    if (done > 0) toast(`${count(done, 'task')} ${PAST[verb] ?? `told to ${VERB_WORDS[verb].toLowerCase()}`}`)
-    onDone()
+    setRefused(reasons.length > 0 ? { verb, reasons } : undefined)
+    if (done > 0) toast(DONE[verb](done))
+    onChoose(new Set(reasons.map((it) => it.id)))
   }
 
   return (
     <section
-      aria-label="Chosen tasks"
+      aria-label={t('Chosen tasks')}
       className="fixed inset-x-4 bottom-5 z-40 mx-auto flex w-fit max-w-[calc(100vw-2rem)] animate-rise flex-wrap items-center gap-2 rounded-2xl border border-line bg-card p-2 pl-4 shadow-float max-md:bottom-18"
     >
+      {refused && (
+        <div role="alert" className="max-h-48 w-full max-w-2xl overflow-y-auto pt-1 pr-2 text-small">
+          <p className="font-medium text-oxblood">
+            {tn(refused.reasons.length, '{n} task was not {done}', '{n} tasks were not {done}', {
+              done: OUTCOMES[refused.verb],
+            })}
+          </p>
+          <ul className="mt-1 space-y-0.5">
+            {refused.reasons.map((it) => (
+              <li key={it.id} data-refused={it.id} className="wrap-anywhere">
+                <span className="font-mono text-faint">{`task-${it.id}`}</span> {it.why}
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
       <p aria-live="polite" className="mr-2 font-medium">
-        {count(tasks.length, 'task')}
+        {tn(tasks.length, '{n} task', '{n} tasks')}
       </p>
       {VERBS.map((verb) => {
         const able = tasks.filter((task) => possible(task).includes(verb)).length
@@ -66,7 +110,7 @@ export function Bulk({ tasks, onDone }: { tasks: readonly Task[]; onDone(): void
           )
         )
       })}
-      <IconButton label="Choose none" onClick={onDone}>
+      <IconButton label={t('Choose none')} onClick={() => onChoose(new Set())}>
         <X />
       </IconButton>
     </section>

@@ -12,6 +12,8 @@ import { cx } from '../ui/cx'
 import { Age } from '../ui/Moments'
 import { dollars } from '../ui/money'
 import { stopwatch } from '../ui/time'
+import { worded } from '../words/enums'
+import { t } from '../words/words'
 import { CardMenu } from './CardMenu'
 import { ChecksRing } from './ChecksRing'
 
@@ -70,7 +72,7 @@ export const Card = memo(function Card({
         <input
           type="checkbox"
           checked={isChosen}
-          aria-label={`Select task-${task.id}`}
+          aria-label={t('Select task-{id}', { id: task.id })}
           onChange={() => onChoose(task.id)}
           className="m-1 size-4 accent-(--lamp) max-md:hidden"
         />
@@ -120,7 +122,7 @@ export function CardFace({
       {task.phase === 'backlog' && task.depends_on.length > 0 && (
         <p className="mt-1.5 flex items-center gap-1.5 text-small text-soft">
           <Link2 aria-hidden className="size-3.5 shrink-0" />
-          after {task.depends_on.map((it) => `task-${it.task_id}`).join(', ')}
+          {t('after {list}', { list: task.depends_on.map((it) => `task-${it.task_id}`).join(', ') })}
         </p>
       )}
       <footer className="mt-2 space-y-1 text-tiny text-faint">
@@ -128,7 +130,11 @@ export function CardFace({
           <DeskDot task={task} />
           <span
             className="min-w-0 flex-1 truncate"
-            title={`${task.agent ? `Agent ${task.agent}, repository` : 'Repository'} ${task.repo}`}
+            title={
+              task.agent
+                ? t('Agent {agent}, repository {repo}', { agent: task.agent, repo: task.repo })
+                : t('Repository {repo}', { repo: task.repo })
+            }
           >
             {task.agent && <span className="text-soft">{task.agent} · </span>}
             {task.repo}
@@ -148,14 +154,19 @@ export function CardFace({
               {task.pull && (
                 <span
                   className="flex items-center gap-1 text-soft"
-                  title={`Pull request ${task.pull.number}`}
+                  title={t('Pull request {number}', { number: task.pull.number })}
                 >
                   <ChecksRing phase={task.pull.phase} />
                   <GitPullRequest aria-hidden className="size-3.5" />#{task.pull.number}
                 </span>
               )}
-              {cost && <span title="Spent on models">{cost}</span>}
-              {waits && <Hand aria-label={`It ${needsInWords(task)}`} className="size-3.5 text-brass" />}
+              {cost && <span title={t('Spent on models')}>{cost}</span>}
+              {waits && (
+                <Hand
+                  aria-label={t('It {needsInWords}', { needsInWords: needsInWords(task) })}
+                  className="size-3.5 text-brass"
+                />
+              )}
             </span>
           </div>
         )}
@@ -174,7 +185,7 @@ function Doing({ task }: { task: Task }) {
           task.phase === 'failed' ? 'bg-oxblood-wash text-oxblood' : 'bg-brass-wash text-brass',
         )}
       >
-        {task.needs?.detail ?? `It ${needsInWords(task)}.`}
+        {task.needs?.detail ?? t('It {needsInWords}.', { needsInWords: needsInWords(task) })}
       </p>
     )
   }
@@ -203,9 +214,13 @@ function Clash({ task }: { task: Task }) {
     >
       <GitCompareArrows aria-hidden className="mt-0.5 size-3.5 shrink-0" />
       <span className="line-clamp-2">
-        conflicts with {first.task_id == null ? (task.base ?? 'its base') : `task-${first.task_id}`}
-        {rest.length > 0 && ` and ${rest.length} more`}
-        {paths[0] && <span className="text-faint"> in {paths[0].split('/').at(-1)}</span>}
+        {t('conflicts with {what}', {
+          what: first.task_id == null ? (task.base ?? t('its base')) : `task-${first.task_id}`,
+        })}
+        {rest.length > 0 && t(' and {n} more', { n: rest.length })}
+        {paths[0] && (
+          <span className="text-faint"> {t('in {file}', { file: paths[0].split('/').at(-1) ?? '' })}</span>
+        )}
       </span>
     </p>
   )
@@ -219,8 +234,8 @@ function DeskDot({ task }: { task: Task }) {
   return (
     <span
       role="img"
-      aria-label={`Sandbox ${state}`}
-      title={`Sandbox ${state}`}
+      aria-label={t('Sandbox {state}', { state: worded(state) })}
+      title={t('Sandbox {state}', { state: worded(state) })}
       className={cx(
         'size-2 shrink-0 rounded-full',
         state === 'running' ? 'bg-lamp' : state === 'paused' ? 'bg-slate' : 'border border-line-strong',
@@ -233,7 +248,7 @@ function DeskDot({ task }: { task: Task }) {
 function Isolation({ task }: { task: Task }) {
   const isolation = useSandboxOf(task)?.isolation ?? task.isolation
   return isolation && !isOver(task) ? (
-    <span className="shrink-0" title={`Isolated by ${isolation}`}>
+    <span className="shrink-0" title={t('Isolated by {isolation}', { isolation })}>
       {isolation}
     </span>
   ) : null
@@ -248,11 +263,15 @@ function Distance({ task }: { task: Task }) {
   return (
     <span
       className="flex shrink-0 gap-1.5"
-      title={`${ahead} ahead of and ${behind} behind ${task.base ?? 'its base'}`}
+      title={t('{ahead} ahead of and {behind} behind {base}', {
+        ahead,
+        behind,
+        base: task.base ?? t('its base'),
+      })}
     >
       {ahead > 0 && <span>↑{ahead}</span>}
       {behind > 0 && <span className={cx(behind > 20 && 'text-brass')}>↓{behind}</span>}
-      <span className="sr-only">commits ahead and behind</span>
+      <span className="sr-only">{t('commits ahead and behind')}</span>
     </span>
   )
 }
@@ -264,5 +283,5 @@ function Clock({ task }: { task: Task }) {
 }
 
 function Elapsed({ since }: { since: string }) {
-  return <span title="At work for">{useReading((now) => stopwatch(since, now))}</span>
+  return <span title={t('At work for')}>{useReading((now) => stopwatch(since, now))}</span>
 }

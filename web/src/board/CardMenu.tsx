@@ -5,6 +5,7 @@ import { DropdownMenu } from 'radix-ui'
 import type { Task } from '../task/types'
 import { possible, VERB_WORDS } from '../task/verbs'
 import { menuItem, menuLook } from '../ui/menu'
+import { t } from '../words/words'
 import { useMoves } from './moves'
 
 interface CardMenuProps {
@@ -19,7 +20,7 @@ const button = 'grid size-6.5 place-items-center rounded-md text-faint hover:bg-
 
 /** A plain button until it is wanted: a menu per card is the dearest part of five hundred cards. */
 export function CardMenu({ task, isOpen, onOpen, onClosed }: CardMenuProps) {
-  const label = `What can be done with task-${task.id}`
+  const label = t('What can be done with task-{id}', { id: task.id })
   if (!isOpen) {
     return (
       <button
@@ -61,26 +62,26 @@ function Items({ task, onClosed }: { task: Task; onClosed(): void }) {
         onPointerDown={(e) => e.stopPropagation()}
       >
         <DropdownMenu.Label className="px-2.5 py-1 font-mono text-tiny text-faint">
-          task-{task.id}
+          {`task-${task.id}`}
         </DropdownMenu.Label>
         <DropdownMenu.Item className={menuItem} onSelect={() => open()}>
-          Open
+          {t('Open')}
         </DropdownMenu.Item>
         {(task.ahead ?? 0) > 0 && (
           <DropdownMenu.Item className={menuItem} onSelect={() => open('diff')}>
-            Read the diff
+            {t('Read the diff')}
           </DropdownMenu.Item>
         )}
         {task.sandbox_id && (
           <DropdownMenu.Item className={menuItem} onSelect={() => open('terminal')}>
-            Open a terminal
+            {t('Open a terminal')}
           </DropdownMenu.Item>
         )}
         <DropdownMenu.Separator className="my-1 h-px bg-line" />
         {possible(task).map((verb) =>
           verb === 'message' ? (
             <DropdownMenu.Item key={verb} className={menuItem} onSelect={() => open()}>
-              {task.phase === 'needs_you' ? 'Answer' : 'Write to the agent'}
+              {task.phase === 'needs_you' ? t('Answer') : t('Write to the agent')}
             </DropdownMenu.Item>
           ) : (
             <DropdownMenu.Item

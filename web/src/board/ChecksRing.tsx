@@ -1,9 +1,11 @@
 /** How the pull of a card stands, as a ring: part of the way while it is checked, whole when it can be merged, red when it cannot. */
+import { t } from '../words/words'
+
 const STATES: Record<string, { words: string; part: number; stroke: string; isMoving?: true }> = {
-  open: { words: 'Open', part: 0.1, stroke: 'stroke-slate' },
-  checking: { words: 'Being checked', part: 0.55, stroke: 'stroke-brass', isMoving: true },
-  mergeable: { words: 'Ready to merge', part: 1, stroke: 'stroke-lamp' },
-  conflicted: { words: 'Conflicted', part: 1, stroke: 'stroke-oxblood' },
+  open: { words: t('Open'), part: 0.1, stroke: 'stroke-slate' },
+  checking: { words: t('Being checked'), part: 0.55, stroke: 'stroke-brass', isMoving: true },
+  mergeable: { words: t('Ready to merge'), part: 1, stroke: 'stroke-lamp' },
+  conflicted: { words: t('Conflicted'), part: 1, stroke: 'stroke-oxblood' },
 }
 
 export function ChecksRing({ phase }: { phase: string }) {

@@ -14,6 +14,7 @@ import { Button } from '../ui/Button'
 import { cx } from '../ui/cx'
 import { Empty } from '../ui/Small'
 import { toast } from '../ui/Toast'
+import { t } from '../words/words'
 import { CardFace } from './Card'
 import { ColumnView } from './ColumnView'
 import { COLUMN_WORDS, COLUMNS, type Column, moveTo } from './columns'
@@ -54,17 +55,20 @@ export function Columns({
     if (!task || !to) return
     const move = moveTo(task, to)
     if ('refused' in move)
-      toast(`task-${task.id} stays in ${COLUMN_WORDS[columnOfHeld(columns, task)]}`, move.refused)
+      toast(
+        t('task-{id} stays in {column}', { id: task.id, column: COLUMN_WORDS[columnOfHeld(columns, task)] }),
+        move.refused,
+      )
     if ('verb' in move) void attempt(task, move.verb)
   }
 
   const total = COLUMNS.reduce((sum, column) => sum + columns[column].length, 0)
   if (total === 0 && isFiltered) {
     return (
-      <Empty title="Nothing matches">
-        <p>No card passes this filter.</p>
+      <Empty title={t('Nothing matches')}>
+        <p>{t('No card passes this filter.')}</p>
         <div>
-          <Button onClick={onClear}>Clear the filter</Button>
+          <Button onClick={onClear}>{t('Clear the filter')}</Button>
         </div>
       </Empty>
     )
@@ -79,7 +83,7 @@ export function Columns({
       autoScroll={{ threshold: { x: 0.03, y: 0.12 } }}
       onDragCancel={() => setHeld(undefined)}
       accessibility={{
-        screenReaderInstructions: { draggable: 'Press full stop for what can be done with this card.' },
+        screenReaderInstructions: { draggable: t('Press full stop for what can be done with this card.') },
       }}
     >
       <ColumnTabs columns={columns} scroller={scroller} />
@@ -124,7 +128,7 @@ function ColumnTabs({
   scroller: React.RefObject<HTMLDivElement | null>
 }) {
   return (
-    <nav aria-label="Columns" className="flex gap-1 overflow-x-auto px-4 pb-2 md:hidden">
+    <nav aria-label={t('Columns')} className="flex gap-1 overflow-x-auto px-4 pb-2 md:hidden">
       {COLUMNS.map((column) => (
         <button
           key={column}

@@ -5,6 +5,7 @@ import type { Task } from '../task/types'
 import { cx } from '../ui/cx'
 import { Input, Select } from '../ui/Field'
 import { Kbd } from '../ui/Small'
+import { t } from '../words/words'
 import { choices, type Filter } from './filter'
 
 interface FiltersProps {
@@ -19,22 +20,22 @@ export function Filters({ tasks, filter, onChange, ref }: FiltersProps) {
   return (
     <search className="flex shrink-0 items-center gap-2 max-lg:order-last max-lg:min-w-0 max-lg:shrink max-lg:w-full max-lg:overflow-x-auto max-lg:p-0.5 max-lg:[scrollbar-width:none]">
       <Choice
-        label="Repository"
-        all="All repos"
+        label={t('Repository')}
+        all={t('All repos')}
         values={repos}
         value={filter.repo}
         onChange={(repo) => onChange({ ...filter, repo })}
       />
       <Choice
-        label="Agent"
-        all="All agents"
+        label={t('Agent')}
+        all={t('All agents')}
         values={agents}
         value={filter.agent}
         onChange={(agent) => onChange({ ...filter, agent })}
       />
       <Choice
-        label="Label"
-        all="All labels"
+        label={t('Label')}
+        all={t('All labels')}
         values={labels}
         value={filter.label}
         onChange={(label) => onChange({ ...filter, label })}
@@ -44,8 +45,8 @@ export function Filters({ tasks, filter, onChange, ref }: FiltersProps) {
         <Input
           ref={ref}
           type="search"
-          aria-label="Filter tasks"
-          placeholder="Filter"
+          aria-label={t('Filter tasks')}
+          placeholder={t('Filter')}
           value={filter.text ?? ''}
           onChange={(event) => onChange({ ...filter, text: event.target.value || undefined })}
           className="pr-8 pl-9"

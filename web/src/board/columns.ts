@@ -1,26 +1,27 @@
 /** The board's columns: views of phases, with no state of their own. */
 import type { Task, TaskPhase, Verb } from '../task/types'
+import { t } from '../words/words'
 
 export const COLUMNS = ['backlog', 'queued', 'working', 'needs_you', 'in_review', 'done'] as const
 export type Column = (typeof COLUMNS)[number]
 
 export const COLUMN_WORDS: Record<Column, string> = {
-  backlog: 'Backlog',
-  queued: 'Queued',
-  working: 'Working',
-  needs_you: 'Needs you',
-  in_review: 'In review',
-  done: 'Done',
+  backlog: t('Backlog'),
+  queued: t('Queued'),
+  working: t('Working'),
+  needs_you: t('Needs you'),
+  in_review: t('In review'),
+  done: t('Done'),
 }
 
 /** What an empty column says. */
 export const COLUMN_HINTS: Record<Column, string> = {
-  backlog: 'Wishes that nobody works on yet.',
-  queued: 'Drop a card here to start it.',
-  working: 'Agents at their desks.',
-  needs_you: 'Nobody waits for you.',
-  in_review: 'Pull requests to read.',
-  done: 'Merged and closed.',
+  backlog: t('Wishes that nobody works on yet.'),
+  queued: t('Drop a card here to start it.'),
+  working: t('Agents at their desks.'),
+  needs_you: t('Nobody waits for you.'),
+  in_review: t('Pull requests to read.'),
+  done: t('Merged and closed.'),
 }
 
 const COLUMN_OF: Record<TaskPhase, Column> = {
@@ -67,22 +68,22 @@ export type Move = { verb: Verb } | { refused: string } | { stays: true }
 export function moveTo(task: Task, to: Column): Move {
   const from = columnOf(task)
   if (from === to) return { stays: true }
-  if (from === 'done') return { refused: 'It is finished. Fork it to go on from where it ended.' }
+  if (from === 'done') return { refused: t('It is finished. Fork it to go on from where it ended.') }
   switch (to) {
     case 'backlog':
       if (from === 'needs_you')
-        return { refused: 'Nobody works on it. It rests here until you answer, or close it.' }
-      if (from === 'in_review') return { refused: 'Its pull request is open. Merge it, or close it.' }
+        return { refused: t('Nobody works on it. It rests here until you answer, or close it.') }
+      if (from === 'in_review') return { refused: t('Its pull request is open. Merge it, or close it.') }
       return { verb: 'stop' }
     case 'queued':
     case 'working':
-      if (from === 'queued') return { refused: 'It starts by itself as soon as there is room for it.' }
-      if (from === 'working') return { refused: 'It is being worked on already.' }
+      if (from === 'queued') return { refused: t('It starts by itself as soon as there is room for it.') }
+      if (from === 'working') return { refused: t('It is being worked on already.') }
       return { verb: from === 'backlog' ? 'start' : 'retry' }
     case 'needs_you':
-      return { refused: 'Agents raise their hand themselves. Stop it, or write to it, to have a word.' }
+      return { refused: t('Agents raise their hand themselves. Stop it, or write to it, to have a word.') }
     case 'in_review':
-      return { refused: 'A card comes here when its pull request is open.' }
+      return { refused: t('A card comes here when its pull request is open.') }
     case 'done':
       return { verb: from === 'in_review' ? 'merge' : 'close' }
   }

@@ -1,8 +1,10 @@
 /** A bar for each day. */
+import { t } from '../words/words'
+
 export function Bars({ days }: { days: readonly { day: string; merges: number }[] }) {
   const most = Math.max(1, ...days.map((it) => it.merges))
   return (
-    <ol aria-label="Merges per day" className="flex h-40 items-end gap-1.5">
+    <ol aria-label={t('Merges per day')} className="flex h-40 items-end gap-1.5">
       {days.map(({ day, merges }) => (
         <li
           key={day}

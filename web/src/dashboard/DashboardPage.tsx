@@ -9,6 +9,7 @@ import { useReading } from '../ui/clock'
 import { cx } from '../ui/cx'
 import { bytes, dollars } from '../ui/money'
 import { Chip, PageHead, Skeleton, Trouble } from '../ui/Small'
+import { rich, t } from '../words/words'
 import { Bars } from './Bars'
 import { DeskUse } from './DeskUse'
 import { useNumbers } from './history'
@@ -41,105 +42,120 @@ export default function DashboardPage() {
 
   return (
     <>
-      <title>Dashboard · Carrel</title>
+      <title>{t('Dashboard · Carrel')}</title>
       <PageHead
-        title="Dashboard"
-        lead="As it is now. For longer memories there is Prometheus, at /metrics."
+        title={t('Dashboard')}
+        lead={t('As it is now. For longer memories there is Prometheus, at /metrics.')}
       />
       {error && !samples && (
         <div className="mb-5">
-          <Trouble title="The server's numbers could not be read" detail={say(error)} />
+          <Trouble title={t("The server's numbers could not be read")} detail={say(error)} />
         </div>
       )}
       <div className="grid grid-cols-2 gap-3 lg:grid-cols-4">
         <Figure
-          name="Desks ready"
+          name={t('Desks ready')}
           value={String(by('ready'))}
-          note={`${by('paused')} paused · ${by('failed')} failed`}
+          note={t('{paused} paused · {failed} failed', { paused: by('paused'), failed: by('failed') })}
         />
         <Figure
-          name="Tasks working"
+          name={t('Tasks working')}
           value={String(told.working)}
-          note={`${told.queued} queued · ${told.inReview} in review`}
+          note={t('{queued} queued · {inReview} in review', { queued: told.queued, inReview: told.inReview })}
         />
         <Figure
-          name="Need somebody"
+          name={t('Need somebody')}
           value={String(told.needy)}
-          note={told.needy === 0 ? 'nobody waits for you' : 'questions and failures'}
+          note={told.needy === 0 ? t('nobody waits for you') : t('questions and failures')}
         />
         <Figure
-          name="Cost per merged pull"
+          name={t('Cost per merged pull')}
           value={dollars(told.costPerMerge) ?? '$0'}
-          note={`${dollars(told.spent) ?? '$0'} spent in all`}
+          note={t('{spent} spent in all', { spent: dollars(told.spent) ?? '$0' })}
         />
         <Figure
-          name="A desk is made in"
+          name={t('A desk is made in')}
           value={created(0.5)}
           note={`p95 ${created(0.95)} · p99 ${created(0.99)}`}
         />
         <Figure
-          name="Task, start to merge"
+          name={t('Task, start to merge')}
           value={seconds(told.medianSeconds)}
-          note={`p95 ${seconds(told.slowSeconds)} · ${told.merged} merged`}
+          note={t('p95 {slowSeconds} · {merged} merged', {
+            slowSeconds: seconds(told.slowSeconds),
+            merged: told.merged,
+          })}
         />
         <Figure
-          name="From the warm pool"
+          name={t('From the warm pool')}
           value={share === undefined ? '–' : `${Math.round(share * 100)} %`}
-          note={`${gauge('carrel_pool_waiting') ?? 0} waiting warm`}
+          note={t('{warm} waiting warm', { warm: gauge('carrel_pool_waiting') ?? 0 })}
         />
         <Figure
-          name="GitHub budget"
+          name={t('GitHub budget')}
           value={left === undefined ? '–' : left.toLocaleString('en-US')}
-          note={most ? `of ${most.toLocaleString('en-US')} requests an hour` : 'no repository needs it'}
+          note={
+            most
+              ? t('of {limit} requests an hour', { limit: most.toLocaleString('en-US') })
+              : t('no repository needs it')
+          }
         />
         <Figure
-          name="Disk free"
+          name={t('Disk free')}
           value={free === undefined ? '–' : bytes(free)}
-          note={disk === undefined ? 'where mirrors and layers are kept' : `of ${bytes(disk)}`}
+          note={
+            disk === undefined
+              ? t('where mirrors and layers are kept')
+              : t('of {disk}', { disk: bytes(disk) })
+          }
           isBad={free !== undefined && disk !== undefined && free < disk * 0.05}
         />
-        <Zero name="Lost work" value={gauge('carrel_lost_work')} note="saved commits that are missing" />
-        <Zero name="Orphans" value={gauge('carrel_orphans')} note="sandboxes that nobody owns" />
         <Zero
-          name="Zombies"
+          name={t('Lost work')}
+          value={gauge('carrel_lost_work')}
+          note={t('saved commits that are missing')}
+        />
+        <Zero name={t('Orphans')} value={gauge('carrel_orphans')} note={t('sandboxes that nobody owns')} />
+        <Zero
+          name={t('Zombies')}
           value={counter('carrel_zombies_total')}
-          note="found after their end, and ended"
+          note={t('found after their end, and ended')}
         />
       </div>
 
       <div className="mt-5 grid gap-5 lg:grid-cols-2">
-        <Box title="Merges per day">
+        <Box title={t('Merges per day')}>
           <Bars days={told.perDay} />
         </Box>
-        <Box title="Desks">
+        <Box title={t('Desks')}>
           <Suspense fallback={<Skeleton className="h-40" />}>
             <Chart
-              label="Sandboxes over the last minutes"
+              label={t('Sandboxes over the last minutes')}
               times={times}
               series={[
-                { label: 'ready', colour: '--lamp', values: points.map((it) => it.ready) },
-                { label: 'paused', colour: '--slate', values: points.map((it) => it.paused) },
+                { label: t('ready'), colour: '--lamp', values: points.map((it) => it.ready) },
+                { label: t('paused'), colour: '--slate', values: points.map((it) => it.paused) },
               ]}
             />
           </Suspense>
         </Box>
-        <Box title="Requests per second">
+        <Box title={t('Requests per second')}>
           <Suspense fallback={<Skeleton className="h-40" />}>
             <Chart
-              label="Requests per second over the last minutes"
+              label={t('Requests per second over the last minutes')}
               times={times}
-              series={[{ label: 'requests', colour: '--brass', values: points.map((it) => it.requests) }]}
+              series={[{ label: t('requests'), colour: '--brass', values: points.map((it) => it.requests) }]}
             />
           </Suspense>
         </Box>
-        <Box title="Providers">
+        <Box title={t('Providers')}>
           <ul className="divide-y divide-line">
             {places.map((provider) => (
               <li key={provider.name} className="py-2">
                 <p className="flex items-center gap-2">
                   <span className="font-medium">{provider.name}</span>
                   <span className="text-small text-faint">
-                    {provider.isolation.join(', ') || 'not set up'}
+                    {provider.isolation.join(', ') || t('not set up')}
                   </span>
                   <span className="ml-auto">
                     <Chip
@@ -154,9 +170,9 @@ export default function DashboardPage() {
                       }
                     >
                       {provider.isolation.length === 0
-                        ? 'absent'
+                        ? t('absent')
                         : provider.breaker.state === 'closed'
-                          ? 'answers'
+                          ? t('answers')
                           : provider.breaker.state.replace('_', '-')}
                     </Chip>
                   </span>
@@ -172,13 +188,16 @@ export default function DashboardPage() {
         </Box>
       </div>
       <div className="mt-5">
-        <Box title="What the desks use">
+        <Box title={t('What the desks use')}>
           {desks.filter((it) => it.phase === 'ready').length === 0 ? (
             <p className="text-soft">
-              No desk is in use.{' '}
-              <Link to="/" className="text-lamp underline underline-offset-4">
-                Start a task
-              </Link>
+              {rich('No desk is in use. {link}', {
+                link: (
+                  <Link to="/" className="text-lamp underline underline-offset-4">
+                    {t('Start a task')}
+                  </Link>
+                ),
+              })}
             </p>
           ) : (
             <DeskUse sandboxes={desks.filter((it) => it.phase === 'ready').slice(0, 12)} />

@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router'
 import type { SandboxView } from '../api/types'
 import { type Use, usage } from '../desk/usage'
 import { bytes } from '../ui/money'
+import { t } from '../words/words'
 
 const MB = 1024 * 1024
 
@@ -25,7 +26,7 @@ export function DeskUse({ sandboxes }: { sandboxes: readonly SandboxView[] }) {
                 {sandbox.task_id == null ? sandbox.id : `task-${sandbox.task_id}`}
               </Link>
               <span className="text-small text-faint">
-                {last?.cpu == null ? '–' : `${Math.round(last.cpu * 100)} % cpu`} ·{' '}
+                {last?.cpu == null ? '–' : t('{percent} % cpu', { percent: Math.round(last.cpu * 100) })} ·{' '}
                 {last?.memory == null ? '–' : bytes(last.memory)}
               </span>
             </p>

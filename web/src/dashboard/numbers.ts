@@ -1,4 +1,5 @@
 /** The server's numbers, as Prometheus reads them. The page keeps what it saw while it was open; Prometheus stays the source. */
+import { t } from '../words/words'
 
 export interface Sample {
   name: string
@@ -77,7 +78,7 @@ export function percentile(
 export function seconds(value: number | undefined): string {
   if (value === undefined || Number.isNaN(value)) return '–'
   if (value < 0.001) return `${Math.max(1, Math.round(value * 1e6))} µs`
-  if (value < 1) return `${Math.round(value * 1000)} ms`
+  if (value < 1) return t('{amount} ms', { amount: Math.round(value * 1000) })
   if (value < 60) return `${value.toFixed(1)} s`
-  return `${Math.round(value / 60)} min`
+  return t('{amount} min', { amount: Math.round(value / 60) })
 }

@@ -6,17 +6,20 @@ import { Button } from '../ui/Button'
 import { Copy } from '../ui/Copy'
 import { Dialog, DialogBody } from '../ui/Dialog'
 import { toast } from '../ui/Toast'
+import { t } from '../words/words'
 import { findEditor, openEditor } from './editor'
 
 interface EditorButtonProps {
   sandboxId: string
+  /** What ssh calls this desk, after `carrel-`: a task's desk keeps its name when it is made anew. */
+  host?: string | undefined
   /** What is opened inside. */
   folder: string
   /** How the work is fetched by git, where there is a branch. */
   fetch?: string | undefined
 }
 
-export function EditorButton({ sandboxId, folder, fetch }: EditorButtonProps) {
+export function EditorButton({ sandboxId, host = sandboxId, folder, fetch }: EditorButtonProps) {
   const [isBusy, setBusy] = useState(false)
   const [isAbsent, setAbsent] = useState(false)
   const open = async () => {
@@ -37,7 +40,7 @@ export function EditorButton({ sandboxId, folder, fetch }: EditorButtonProps) {
       } else window.location.assign(address)
     } catch (error) {
       tab?.close()
-      toast('The editor could not be opened', say(error), 'bad')
+      toast(t('The editor could not be opened'), say(error), 'bad')
     } finally {
       setBusy(false)
     }
@@ -45,23 +48,30 @@ export function EditorButton({ sandboxId, folder, fetch }: EditorButtonProps) {
   return (
     <>
       <Button className="h-8" icon={<Code />} isBusy={isBusy} onClick={() => void open()}>
-        VS Code
+        {t('VS Code')}
       </Button>
       <Dialog
         isOpen={isAbsent}
         onClose={() => setAbsent(false)}
-        title="This desk has no editor"
-        lead="Its template has neither code-server nor openvscode-server. There are other ways in."
+        title={t('This desk has no editor')}
+        lead={t('Its template has neither code-server nor openvscode-server. There are other ways in.')}
       >
         <DialogBody>
           <ol className="space-y-4">
-            <Way title="A terminal on your machine">{`carrel sandbox shell ${sandboxId}`}</Way>
-            {fetch && <Way title="The branch in your own checkout, and your own editor">{fetch}</Way>}
-            <Way title="A file there and back">{`carrel sandbox cp ${sandboxId}:${folder}/FILE .`}</Way>
+            <Way title={t('VS Code on your machine, by Remote-SSH: once')}>
+              {'carrel ssh-config >> ~/.ssh/config'}
+            </Way>
+            <Way title={t('and then, here and for every desk')}>
+              {`code --remote ssh-remote+carrel-${host} ${folder}`}
+            </Way>
+            <Way title={t('A terminal on your machine')}>{`carrel sandbox shell ${sandboxId}`}</Way>
+            {fetch && <Way title={t('The branch in your own checkout, and your own editor')}>{fetch}</Way>}
+            <Way title={t('A file there and back')}>{`carrel sandbox cp ${sandboxId}:${folder}/FILE .`}</Way>
           </ol>
           <p className="mt-5 text-small text-soft">
-            To have this button open VS Code in the browser, make a template with the program in it, for
-            instance from an image that has code-server, and use it for the repository.
+            {t(
+              'Remote-SSH wants an ssh server in the template: openssh-server or dropbear-bin. To have this button open VS Code in the browser, put code-server or openvscode-server into the template.',
+            )}
           </p>
         </DialogBody>
       </Dialog>
@@ -77,7 +87,7 @@ function Way({ title, children }: { title: string; children: string }) {
         <code className="min-w-0 flex-1 overflow-x-auto py-1.5 font-mono text-small whitespace-pre">
           {children}
         </code>
-        <Copy text={children} label="Copy the command" />
+        <Copy text={children} label={t('Copy the command')} />
       </div>
     </li>
   )

@@ -10,6 +10,7 @@ import { cx } from '../ui/cx'
 import { bytes } from '../ui/money'
 import { Empty, Skeleton, Trouble } from '../ui/Small'
 import { toast } from '../ui/Toast'
+import { t } from '../words/words'
 import { downloadAddress, join, listFolder, MOST_SHOWN, parent, readText, remove, write } from './files'
 
 export function Files({ sandboxId, home = '/' }: { sandboxId: string; home?: string | undefined }) {
@@ -27,8 +28,9 @@ export function Files({ sandboxId, home = '/' }: { sandboxId: string; home?: str
       for (const file of files) await write(sandboxId, join(folder, file.name), file)
       return files.length
     },
-    onSuccess: (count) => toast(count === 1 ? 'The file is there' : `${count} files are there`),
-    onError: (error) => toast('Not everything was uploaded', say(error), 'bad'),
+    onSuccess: (count) =>
+      toast(count === 1 ? t('The file is there') : t('{count} files are there', { count })),
+    onError: (error) => toast(t('Not everything was uploaded'), say(error), 'bad'),
     onSettled: refresh,
   })
   const drop = (event: DragEvent) => {
@@ -40,7 +42,7 @@ export function Files({ sandboxId, home = '/' }: { sandboxId: string; home?: str
 
   return (
     <section
-      aria-label="Files"
+      aria-label={t('Files')}
       onDragOver={(event) => {
         event.preventDefault()
         setOver(true)
@@ -51,7 +53,7 @@ export function Files({ sandboxId, home = '/' }: { sandboxId: string; home?: str
     >
       <header className="flex h-11 shrink-0 items-center gap-1 border-b border-line px-2">
         <IconButton
-          label="The folder above"
+          label={t('The folder above')}
           disabled={folder === '/'}
           onClick={() => setFolder(parent(folder))}
         >
@@ -65,7 +67,7 @@ export function Files({ sandboxId, home = '/' }: { sandboxId: string; home?: str
           type="file"
           multiple
           hidden
-          aria-label="Files to upload"
+          aria-label={t('Files to upload')}
           onChange={(event) => {
             const files = [...(event.target.files ?? [])]
             event.target.value = ''
@@ -78,7 +80,7 @@ export function Files({ sandboxId, home = '/' }: { sandboxId: string; home?: str
           isBusy={upload.isPending}
           onClick={() => picker.current?.click()}
         >
-          Upload
+          {t('Upload')}
         </Button>
       </header>
       <div className="grid min-h-0 flex-1 grid-rows-[minmax(8rem,2fr)_3fr] sm:grid-cols-[minmax(12rem,1fr)_2fr] sm:grid-rows-1">
@@ -86,10 +88,10 @@ export function Files({ sandboxId, home = '/' }: { sandboxId: string; home?: str
           {list.isPending && <Skeleton className="m-3 h-24" />}
           {list.isError && (
             <div className="p-3">
-              <Trouble title="The folder could not be read" detail={say(list.error)} />
+              <Trouble title={t('The folder could not be read')} detail={say(list.error)} />
             </div>
           )}
-          <ul aria-label={`Content of ${folder}`} className="py-1">
+          <ul aria-label={t('Content of {folder}', { folder })} className="py-1">
             {list.data?.map((entry) => (
               <li key={entry.path}>
                 <button
@@ -99,7 +101,7 @@ export function Files({ sandboxId, home = '/' }: { sandboxId: string; home?: str
                   className="flex w-full items-center gap-2 px-3 py-1 text-left hover:bg-well aria-[current=true]:bg-well"
                 >
                   {entry.kind === 'directory' ? (
-                    <Folder aria-label="Folder" className="size-4 shrink-0 text-brass" />
+                    <Folder aria-label={t('Folder')} className="size-4 shrink-0 text-brass" />
                   ) : (
                     <File aria-hidden className="size-4 shrink-0 text-faint" />
                   )}
@@ -111,7 +113,9 @@ export function Files({ sandboxId, home = '/' }: { sandboxId: string; home?: str
               </li>
             ))}
           </ul>
-          {list.data?.length === 0 && <p className="px-3 py-4 text-small text-faint">Nothing is in it.</p>}
+          {list.data?.length === 0 && (
+            <p className="px-3 py-4 text-small text-faint">{t('Nothing is in it.')}</p>
+          )}
         </div>
         {open ? (
           <OpenFile
@@ -124,8 +128,8 @@ export function Files({ sandboxId, home = '/' }: { sandboxId: string; home?: str
             }}
           />
         ) : (
-          <Empty title="Files">
-            <p>Choose one to read and change it. Drop files here to bring them to this desk.</p>
+          <Empty title={t('Files')}>
+            <p>{t('Choose one to read and change it. Drop files here to bring them to this desk.')}</p>
           </Empty>
         )}
       </div>
@@ -151,12 +155,12 @@ function OpenFile({ sandboxId, entry, onGone }: { sandboxId: string; entry: File
       cache.setQueryData(key, { text })
       setEdit(undefined)
     },
-    onError: (error) => toast('The file was not written', say(error), 'bad'),
+    onError: (error) => toast(t('The file was not written'), say(error), 'bad'),
   })
   const drop = useMutation({
     mutationFn: () => remove(sandboxId, entry.path),
     onSuccess: onGone,
-    onError: (error) => toast('The file was not removed', say(error), 'bad'),
+    onError: (error) => toast(t('The file was not removed'), say(error), 'bad'),
   })
   const text = file.data?.text
   const isChanged = edit !== undefined && edit !== text
@@ -165,50 +169,50 @@ function OpenFile({ sandboxId, entry, onGone }: { sandboxId: string; entry: File
       <header className="flex h-10 shrink-0 items-center gap-1 border-b border-line px-3">
         <span className="min-w-0 flex-1 truncate font-mono text-small">
           {entry.name}
-          {isChanged && <span className="text-brass"> · changed</span>}
+          {isChanged && <span className="text-brass"> {t('· changed')}</span>}
         </span>
         {isChanged && (
           <Button tone="primary" className="h-7" isBusy={save.isPending} onClick={() => save.mutate(edit)}>
-            Save
+            {t('Save')}
           </Button>
         )}
         <a
           href={downloadAddress(sandboxId, entry.path)}
           download={entry.name}
-          aria-label={`Download ${entry.name}`}
-          title="Download"
+          aria-label={t('Download {name}', { name: entry.name })}
+          title={t('Download')}
           className="inline-grid size-8 place-items-center rounded-lg text-faint hover:bg-well hover:text-ink"
         >
           <Download aria-hidden className="size-4" />
         </a>
         <Confirm
-          title={`Remove ${entry.name}?`}
-          detail="It is gone from this desk at once."
-          act="Remove"
+          title={t('Remove {name}?', { name: entry.name })}
+          detail={t('It is gone from this desk at once.')}
+          act={t('Remove')}
           onConfirm={() => drop.mutate()}
         >
-          <IconButton label={`Remove ${entry.name}`}>
+          <IconButton label={t('Remove {name}', { name: entry.name })}>
             <Trash2 />
           </IconButton>
         </Confirm>
       </header>
       {isLarge ? (
-        <Empty title="A large file">
-          <p>{bytes(entry.size)}: download it to read it.</p>
+        <Empty title={t('A large file')}>
+          <p>{t('{size}: download it to read it.', { size: bytes(entry.size) })}</p>
         </Empty>
       ) : file.isPending ? (
         <Skeleton className="m-3 h-24" />
       ) : file.isError ? (
         <div className="p-3">
-          <Trouble title="The file could not be read" detail={say(file.error)} />
+          <Trouble title={t('The file could not be read')} detail={say(file.error)} />
         </div>
       ) : text === undefined ? (
-        <Empty title="No text">
-          <p>Download it to see what it is.</p>
+        <Empty title={t('No text')}>
+          <p>{t('Download it to see what it is.')}</p>
         </Empty>
       ) : (
         <textarea
-          aria-label={`Content of ${entry.name}`}
+          aria-label={t('Content of {name}', { name: entry.name })}
           spellCheck={false}
           value={edit ?? text}
           onChange={(event) => setEdit(event.target.value)}

@@ -7,6 +7,7 @@ import type { ExecView } from '../api/types'
 import { cx } from '../ui/cx'
 import { Chip, Empty } from '../ui/Small'
 import { exact } from '../ui/time'
+import { t } from '../words/words'
 
 interface LogLine {
   at: string
@@ -39,13 +40,13 @@ export function Logs({ sandboxId }: { sandboxId: string }) {
   const known = new Map(execs.data?.map((exec) => [exec.exec_id, exec]))
   if (lines.length === 0)
     return (
-      <Empty title="Nothing yet">
-        <p>What happens to this sandbox, and what runs in it, is told here.</p>
+      <Empty title={t('Nothing yet')}>
+        <p>{t('What happens to this sandbox, and what runs in it, is told here.')}</p>
       </Empty>
     )
   const told = new Set<string>()
   return (
-    <ol aria-label="Log" className="min-h-0 flex-1 overflow-y-auto py-2">
+    <ol aria-label={t('Log')} className="min-h-0 flex-1 overflow-y-auto py-2">
       {lines.map((line, at) => {
         const exec = line.exec_id && !told.has(line.exec_id) ? known.get(line.exec_id) : undefined
         if (line.exec_id) told.add(line.exec_id)
@@ -97,7 +98,7 @@ function ExecOutput({ exec }: { exec: ExecView }) {
       </button>
       {isOpen && (
         <pre className="mt-1 max-h-96 overflow-auto rounded-lg bg-well p-3 font-mono text-small whitespace-pre-wrap wrap-anywhere">
-          {output.data === '' ? 'It printed nothing.' : (output.data?.slice(-200_000) ?? '…')}
+          {output.data === '' ? t('It printed nothing.') : (output.data?.slice(-200_000) ?? '…')}
         </pre>
       )}
     </div>

@@ -4,11 +4,12 @@ import { pushes } from '../api/queries'
 import type { SandboxView } from '../api/types'
 import { Ago } from '../ui/Moments'
 import { Chip, Empty } from '../ui/Small'
+import { t } from '../words/words'
 
 const WORDS: Record<string, [string, string]> = {
-  none: ['No network', 'It reaches the gateway alone: git, and models if its agent has one.'],
-  allow: ['Some hosts', 'It reaches these hosts through the proxy, and the gateway.'],
-  open: ['Open', 'It reaches every public host through the proxy.'],
+  none: [t('No network'), t('It reaches the gateway alone: git, and models if its agent has one.')],
+  allow: [t('Some hosts'), t('It reaches these hosts through the proxy, and the gateway.')],
+  open: [t('Open'), t('It reaches every public host through the proxy.')],
 }
 
 export function Network({
@@ -22,29 +23,56 @@ export function Network({
 }) {
   if (!sandbox)
     return (
-      <Empty title="No desk">
-        <p>There is no sandbox now, so there is nothing it could reach.</p>
+      <Empty title={t('No desk')}>
+        <p>{t('There is no sandbox now, so there is nothing it could reach.')}</p>
       </Empty>
     )
   const [title, detail] = WORDS[sandbox.network.mode] ?? [sandbox.network.mode, '']
-  const hosts = sandbox.network.allow ?? []
+  const { allow: hosts, deny = [], headers = {} } = sandbox.network
   return (
-    <section aria-label="Network" className="min-h-0 flex-1 space-y-5 overflow-y-auto p-5">
+    <section aria-label={t('Network')} className="min-h-0 flex-1 space-y-5 overflow-y-auto p-5">
       <div>
         <h2 className="text-lead">{title}</h2>
         <p className="text-soft">{detail}</p>
-        {hosts.length > 0 && (
-          <ul aria-label="Allowed hosts" className="mt-3 flex flex-wrap gap-1.5">
-            {hosts.map((host) => (
-              <li key={host}>
-                <Chip>{host}</Chip>
+        <Hosts label={t('Allowed hosts')} hosts={hosts} />
+      </div>
+      {deny.length > 0 && (
+        <div>
+          <h2 className="text-lead">{t('Not reached')}</h2>
+          <Hosts label={t('Denied addresses')} hosts={deny} />
+        </div>
+      )}
+      {Object.keys(headers).length > 0 && (
+        <div>
+          <h2 className="text-lead">{t('Added on the way out')}</h2>
+          <p className="text-soft">{t('By the proxy. What is inside never sees these values.')}</p>
+          <ul aria-label={t('Headers by host')} className="mt-3 space-y-1 text-small">
+            {Object.entries(headers).map(([host, added]) => (
+              <li key={host} className="flex flex-wrap items-center gap-1.5">
+                <span className="font-mono">{host}</span>
+                {Object.keys(added as object).map((name) => (
+                  <Chip key={name}>{name}</Chip>
+                ))}
               </li>
             ))}
           </ul>
-        )}
-      </div>
+        </div>
+      )}
       {repo && <Pushed repo={repo} sandboxId={sandbox.id} taskId={taskId} />}
     </section>
+  )
+}
+
+function Hosts({ label, hosts }: { label: string; hosts: readonly string[] }) {
+  if (hosts.length === 0) return null
+  return (
+    <ul aria-label={label} className="mt-3 flex flex-wrap gap-1.5">
+      {hosts.map((host) => (
+        <li key={host}>
+          <Chip>{host}</Chip>
+        </li>
+      ))}
+    </ul>
   )
 }
 
@@ -63,13 +91,15 @@ function Pushed({
   )
   return (
     <div>
-      <h2 className="text-lead">Pushes</h2>
-      {own?.length === 0 && <p className="text-soft">Nothing was pushed from here yet.</p>}
+      <h2 className="text-lead">{t('Pushes')}</h2>
+      {own?.length === 0 && <p className="text-soft">{t('Nothing was pushed from here yet.')}</p>}
       <ul className="divide-y divide-line">
         {own?.map((push) => (
           <li key={push.id} className="py-2">
             <p className="flex items-center gap-2">
-              <Chip tone={push.accepted ? 'lamp' : 'bad'}>{push.accepted ? 'accepted' : 'refused'}</Chip>
+              <Chip tone={push.accepted ? 'lamp' : 'bad'}>
+                {push.accepted ? t('accepted') : t('refused')}
+              </Chip>
               <span className="min-w-0 flex-1 truncate font-mono text-small">
                 {push.refs.map((it) => it.name.replace('refs/heads/', '')).join(', ')}
               </span>

@@ -4,6 +4,7 @@ import { type FormEvent, useState } from 'react'
 import { Button } from '../ui/Button'
 import { Input } from '../ui/Field'
 import { Empty } from '../ui/Small'
+import { t } from '../words/words'
 
 const USUAL = [3000, 5173, 8000, 8080]
 
@@ -19,7 +20,7 @@ export function Preview({ sandboxId }: { sandboxId: string }) {
     setRound(round + 1)
   }
   return (
-    <section aria-label="Preview" className="flex min-h-0 flex-1 flex-col">
+    <section aria-label={t('Preview')} className="flex min-h-0 flex-1 flex-col">
       <form
         className="flex h-11 shrink-0 items-center gap-2 border-b border-line px-3"
         onSubmit={(event: FormEvent) => {
@@ -28,7 +29,7 @@ export function Preview({ sandboxId }: { sandboxId: string }) {
         }}
       >
         <label htmlFor="preview-port" className="flex items-center gap-2 text-small text-soft">
-          Port
+          {t('Port')}
           <Input
             id="preview-port"
             value={port}
@@ -39,7 +40,7 @@ export function Preview({ sandboxId }: { sandboxId: string }) {
           />
         </label>
         <Button type="submit" className="h-8" icon={shown ? <RefreshCw /> : undefined}>
-          {shown ? 'Again' : 'Show'}
+          {shown ? t('Again') : t('Show')}
         </Button>
         {address && (
           <a
@@ -48,21 +49,21 @@ export function Preview({ sandboxId }: { sandboxId: string }) {
             rel="noreferrer"
             className="ml-auto inline-flex items-center gap-1.5 text-small text-soft hover:text-ink"
           >
-            <ExternalLink aria-hidden className="size-3.5" /> In a tab of its own
+            <ExternalLink aria-hidden className="size-3.5" /> {t('In a tab of its own')}
           </a>
         )}
       </form>
       {address ? (
         <iframe
           key={round}
-          title={`Port ${shown} of the sandbox`}
+          title={t('Port {shown} of the sandbox', { shown })}
           src={address}
           sandbox="allow-scripts allow-forms allow-popups allow-modals allow-downloads"
           className="min-h-64 flex-1 bg-white"
         />
       ) : (
-        <Empty title="A window into the sandbox">
-          <p>Every desk has all ports to itself. Which one should be shown?</p>
+        <Empty title={t('A window into the sandbox')}>
+          <p>{t('Every desk has all ports to itself. Which one should be shown?')}</p>
           <div className="flex justify-center gap-2">
             {USUAL.map((it) => (
               <Button key={it} onClick={() => show(it)}>

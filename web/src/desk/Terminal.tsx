@@ -6,13 +6,14 @@ import '@xterm/xterm/css/xterm.css'
 import { useEffect, useRef, useState } from 'react'
 import { Button } from '../ui/Button'
 import { useIsDark } from '../ui/theme'
+import { t } from '../words/words'
 import { Line, type LineState } from './line'
 
 const WORDS: Record<LineState, string> = {
-  connecting: 'Connecting…',
-  open: 'Connected',
-  broken: 'The line broke. Trying again…',
-  ended: 'The shell has ended',
+  connecting: t('Connecting…'),
+  open: t('Connected'),
+  broken: t('The line broke. Trying again…'),
+  ended: t('The shell has ended'),
 }
 
 const LIGHT = {
@@ -140,7 +141,7 @@ export function Terminal({ sandboxId, cwd }: { sandboxId: string; cwd?: string |
         {detail && <span className="text-faint">{detail}</span>}
         {state === 'ended' && (
           <Button tone="quiet" className="h-6" onClick={() => setRound(round + 1)}>
-            Open another
+            {t('Open another')}
           </Button>
         )}
       </p>

@@ -1,6 +1,7 @@
 /** VS Code in the sandbox: found, started, and reached under a name of its own. */
 import { callJson } from '../api/call'
 import { Refusal } from '../api/problem'
+import { t } from '../words/words'
 
 /** Where the editor listens inside. */
 export const EDITOR_PORT = 13_337
@@ -66,7 +67,7 @@ export async function openEditor(
     if (link) return link
     await rest(500)
   }
-  throw new Error('The editor was started, but it does not answer. The logs of the sandbox tell more.')
+  throw new Error(t('The editor was started, but it does not answer. The logs of the sandbox tell more.'))
 }
 
 const at = (id: string) => `/api/v1/sandboxes/${encodeURIComponent(id)}`

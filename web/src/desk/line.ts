@@ -3,6 +3,7 @@
  *
  * Bytes are counted as they come, so that sitting down again begins exactly where the eye left off: nothing is missed, nothing shown twice.
  */
+import { t } from '../words/words'
 
 export type LineState = 'connecting' | 'open' | 'broken' | 'ended'
 
@@ -95,7 +96,7 @@ export class Line {
         this.#over = true
         this.#options.onState(
           'ended',
-          told.note ?? (told.code == null ? undefined : `exit code ${told.code}`),
+          told.note ?? (told.code == null ? undefined : t('exit code {code}', { code: told.code })),
         )
         return
       case 'trouble':

@@ -1,11 +1,12 @@
 import { useLive } from '../api/live'
 import { cx } from '../ui/cx'
+import { t } from '../words/words'
 
 const WORDS = {
-  connecting: 'Connecting',
-  live: 'Live',
-  reconnecting: 'Reconnecting',
-  resting: 'Resting',
+  connecting: t('Connecting'),
+  live: t('Live'),
+  reconnecting: t('Reconnecting'),
+  resting: t('Resting'),
 } as const
 
 /** Whether what is on the page is what is true. */
@@ -16,7 +17,7 @@ export function Connection() {
     <span
       role="status"
       data-stream={state}
-      title={isLive ? 'Changes appear as they happen' : 'What you see may be a moment old'}
+      title={isLive ? t('Changes appear as they happen') : t('What you see may be a moment old')}
       className="inline-flex items-center gap-2 text-small text-soft"
     >
       <span

@@ -13,6 +13,7 @@ import { cx } from '../ui/cx'
 import { Kbd } from '../ui/Small'
 import { useShortcuts } from '../ui/shortcuts'
 import { Toaster } from '../ui/Toast'
+import { t } from '../words/words'
 import { Banner } from './Banner'
 import { Connection } from './Connection'
 import { useChords } from './chords'
@@ -38,7 +39,7 @@ export function Frame() {
         href="#page"
         className="sr-only rounded-lg bg-card px-3 py-2 shadow-float focus:not-sr-only focus:fixed focus:top-2 focus:left-2 focus:z-60"
       >
-        Skip to the page
+        {t('Skip to the page')}
       </a>
       <div className="flex min-h-dvh flex-col md:grid md:grid-cols-[3.75rem_minmax(0,1fr)] 2xl:grid-cols-[12.5rem_minmax(0,1fr)]">
         <Rail bearer={bearer} />
@@ -89,7 +90,7 @@ function Rail({ bearer }: { bearer: Bearer | undefined }) {
     <header className="sticky top-0 z-30 flex items-center gap-1 border-b border-line bg-desk px-3 py-2 md:h-dvh md:flex-col md:items-stretch md:border-r md:border-b-0 md:px-2.5 md:py-5">
       <Link
         to="/"
-        aria-label="Carrel, the board"
+        aria-label={t('Carrel, the board')}
         className="mr-auto flex items-center gap-2.5 rounded-lg px-1.5 md:mr-0 md:mb-5 max-2xl:md:justify-center"
       >
         <Mark className="size-7" />
@@ -98,16 +99,18 @@ function Rail({ bearer }: { bearer: Bearer | undefined }) {
       <button
         type="button"
         onClick={() => openSheet({ name: 'palette' })}
-        aria-label="Find anything"
+        aria-label={t('Find anything')}
         className="flex h-9 items-center gap-2 rounded-lg border border-line bg-card px-2.5 text-faint shadow-card hover:border-line-strong hover:text-ink max-2xl:justify-center md:mb-3"
       >
         <CommandIcon aria-hidden className="size-4" />
-        <span className="flex-1 text-left text-small whitespace-nowrap max-2xl:hidden">Find anything</span>
+        <span className="flex-1 text-left text-small whitespace-nowrap max-2xl:hidden">
+          {t('Find anything')}
+        </span>
         <span className="max-2xl:hidden">
           <Kbd>^K</Kbd>
         </span>
       </button>
-      <nav aria-label="Pages" className="flex flex-col gap-0.5 max-md:hidden">
+      <nav aria-label={t('Pages')} className="flex flex-col gap-0.5 max-md:hidden">
         {PLACES.map(({ to, label, icon: Icon }) => (
           <Link
             key={to}
@@ -122,14 +125,14 @@ function Rail({ bearer }: { bearer: Bearer | undefined }) {
             {to === '/' && hands > 0 && (
               <span className="ml-auto grid h-5 min-w-5 place-items-center rounded-full bg-brass px-1 text-tiny font-semibold text-paper max-2xl:absolute max-2xl:-top-1 max-2xl:-right-1">
                 {hands}
-                <span className="sr-only">{hands === 1 ? ' task needs you' : ' tasks need you'}</span>
+                <span className="sr-only">{hands === 1 ? t(' task needs you') : t(' tasks need you')}</span>
               </span>
             )}
           </Link>
         ))}
-        <a href="/docs" className={placeLook} title="API docs">
+        <a href="/docs" className={placeLook} title={t('API docs')}>
           <BookOpen aria-hidden className="size-4 shrink-0" />
-          <span className="max-2xl:sr-only">API docs</span>
+          <span className="max-2xl:sr-only">{t('API docs')}</span>
         </a>
       </nav>
       <div className="flex items-center gap-1 md:mt-auto md:flex-col md:items-stretch md:gap-3 md:px-0.5">
@@ -155,7 +158,7 @@ function Tabs() {
   const hands = useHandsUp()
   return (
     <nav
-      aria-label="Pages"
+      aria-label={t('Pages')}
       className="fixed inset-x-0 bottom-0 z-30 flex border-t border-line bg-desk px-2 pb-[env(safe-area-inset-bottom)] md:hidden"
     >
       {PLACES.slice(0, 3).map(({ to, label, icon: Icon }) => (
@@ -179,7 +182,7 @@ function Tabs() {
       ))}
       <button type="button" className={tabLook} onClick={() => openSheet({ name: 'palette' })}>
         <Ellipsis aria-hidden className="size-5" />
-        More
+        {t('More')}
       </button>
     </nav>
   )

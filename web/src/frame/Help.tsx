@@ -1,42 +1,43 @@
 import { Dialog, DialogBody } from '../ui/Dialog'
 import { Kbd } from '../ui/Small'
+import { t } from '../words/words'
 import { PLACES } from './places'
 
 const KEYS: readonly [string, readonly [string[], string][]][] = [
   [
-    'Everywhere',
+    t('Everywhere'),
     [
-      [['Ctrl', 'K'], 'Find anything, do anything'],
-      [['c'], 'New task'],
-      [['?'], 'This page'],
-      [['Esc'], 'Clear, close, leave'],
+      [['Ctrl', 'K'], t('Find anything, do anything')],
+      [['c'], t('New task')],
+      [['?'], t('This page')],
+      [['Esc'], t('Clear, close, leave')],
     ],
   ],
   [
-    'Board and lists',
+    t('Board and lists'),
     [
-      [['n'], 'New task, or new sandbox among the sandboxes'],
-      [['/'], 'Filter'],
-      [['↑', '↓', '←', '→'], 'Move between cards'],
-      [['Enter'], 'Open'],
-      [['.'], 'What can be done with this card'],
-      [['s'], 'Start, or try again'],
-      [['x'], 'Select the card'],
-      [['Ctrl', 'Enter'], 'Send, in a dialog or the composer'],
+      [['n'], t('New task, or new sandbox among the sandboxes')],
+      [['/'], t('Filter')],
+      [['↑', '↓', '←', '→'], t('Move between cards')],
+      [['Enter'], t('Open')],
+      [['.'], t('What can be done with this card')],
+      [['s'], t('Start, or try again')],
+      [['x'], t('Select the card')],
+      [['Ctrl', 'Enter'], t('Send, in a dialog or the composer')],
     ],
   ],
   [
-    'A task',
+    t('A task'),
     [
-      [['1', '–', '7'], 'Diff, terminal, files, preview, network, logs, details'],
-      [['r'], 'Write to the agent'],
+      [['1', '–', '7'], t('Diff, terminal, preview, files, network, logs, details')],
+      [['r'], t('Write to the agent')],
     ],
   ],
 ]
 
 export function Help({ isOpen, onClose }: { isOpen: boolean; onClose(): void }) {
   return (
-    <Dialog isOpen={isOpen} onClose={onClose} title="By keyboard">
+    <Dialog isOpen={isOpen} onClose={onClose} title={t('By keyboard')}>
       <DialogBody>
         {KEYS.map(([where, keys]) => (
           <section key={where} className="mb-4">
@@ -56,7 +57,7 @@ export function Help({ isOpen, onClose }: { isOpen: boolean; onClose(): void }) 
           </section>
         ))}
         <section>
-          <h3 className="text-small text-faint">Go to</h3>
+          <h3 className="text-small text-faint">{t('Go to')}</h3>
           <dl className="grid grid-cols-2 gap-x-8">
             {PLACES.map((place) => (
               <div key={place.to} className="flex items-center justify-between border-b border-line py-1.5">

@@ -7,12 +7,14 @@ import { me } from '../api/queries'
 import { EmptyDesk } from '../sandbox/Desk'
 import { Button } from '../ui/Button'
 import { Empty, Trouble } from '../ui/Small'
+import { worded } from '../words/enums'
+import { t } from '../words/words'
 import { Mark } from './Mark'
 
 /** The first moment, when nothing is known yet. Shown only when the moment is long. */
 export function Waiting() {
   return (
-    <div role="status" aria-label="Loading" className="grid min-h-dvh place-items-center">
+    <div role="status" aria-label={t('Loading')} className="grid min-h-dvh place-items-center">
       <Mark className="size-12 animate-breathe" />
     </div>
   )
@@ -20,12 +22,12 @@ export function Waiting() {
 
 export function NotFound() {
   return (
-    <Empty title="No such shelf" art={<EmptyDesk />}>
-      <title>Not found · Carrel</title>
-      <p>Nothing is kept at this address.</p>
+    <Empty title={t('No such shelf')} art={<EmptyDesk />}>
+      <title>{t('Not found · Carrel')}</title>
+      <p>{t('Nothing is kept at this address.')}</p>
       <div>
         <Link to="/" className="text-lamp underline underline-offset-4">
-          Back to the board
+          {t('Back to the board')}
         </Link>
       </div>
     </Empty>
@@ -37,8 +39,8 @@ export function Broken({ error, reset }: ErrorComponentProps) {
   return (
     <div className="mx-auto max-w-xl px-4 py-16">
       <title>Carrel</title>
-      <Trouble title="This page broke" detail={say(error)}>
-        <Button onClick={() => void router.invalidate().then(reset)}>Try again</Button>
+      <Trouble title={t('This page broke')} detail={say(error)}>
+        <Button onClick={() => void router.invalidate().then(reset)}>{t('Try again')}</Button>
       </Trouble>
     </div>
   )
@@ -49,8 +51,12 @@ export function AdminsOnly({ children }: { children: ReactNode }) {
   const { data: bearer } = useQuery(me)
   if (!bearer || bearer.role === 'admin') return children
   return (
-    <Empty title="For admins">
-      <p>Your key has the role {bearer.role}. Ask an admin for what you need here.</p>
+    <Empty title={t('For admins')}>
+      <p>
+        {t('Your key has the role {role}. Ask an admin for what you need here.', {
+          role: worded(bearer.role),
+        })}
+      </p>
     </Empty>
   )
 }

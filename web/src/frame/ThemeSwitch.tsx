@@ -2,11 +2,12 @@ import { Monitor, Moon, Sun } from 'lucide-react'
 import { IconButton } from '../ui/Button'
 import { cx } from '../ui/cx'
 import { type Theme, useTheme } from '../ui/theme'
+import { t } from '../words/words'
 
 const THEMES = [
-  { theme: 'system', label: 'As the system', icon: Monitor },
-  { theme: 'light', label: 'Light', icon: Sun },
-  { theme: 'dark', label: 'Dark', icon: Moon },
+  { theme: 'system', label: t('As the system'), icon: Monitor },
+  { theme: 'light', label: t('Light'), icon: Sun },
+  { theme: 'dark', label: t('Dark'), icon: Moon },
 ] as const satisfies readonly { theme: Theme; label: string; icon: typeof Sun }[]
 
 /** The same choice where there is room for one button: each press is the next theme. */
@@ -16,7 +17,11 @@ export function ThemeButton() {
   const { icon: Icon, label } = THEMES[at] ?? THEMES[0]
   const next = THEMES[(at + 1) % THEMES.length] ?? THEMES[0]
   return (
-    <IconButton label={`Theme: ${label}`} className="2xl:hidden" onClick={() => setTheme(next.theme)}>
+    <IconButton
+      label={t('Theme: {label}', { label })}
+      className="2xl:hidden"
+      onClick={() => setTheme(next.theme)}
+    >
       <Icon aria-hidden />
     </IconButton>
   )
@@ -26,7 +31,7 @@ export function ThemeSwitch() {
   const [theme, setTheme] = useTheme()
   return (
     <fieldset className="inline-flex gap-0.5 rounded-lg bg-well p-0.5">
-      <legend className="sr-only">Theme</legend>
+      <legend className="sr-only">{t('Theme')}</legend>
       {THEMES.map(({ theme: value, label, icon: Icon }) => (
         <button
           key={value}

@@ -4,6 +4,7 @@ import { LogOut } from 'lucide-react'
 import { api, ask } from '../api/client'
 import type { Bearer } from '../api/types'
 import { IconButton } from '../ui/Button'
+import { t } from '../words/words'
 
 /** Whose key opened the door, and the way out. */
 export function Who({ bearer }: { bearer: Bearer | undefined }) {
@@ -22,7 +23,7 @@ export function Who({ bearer }: { bearer: Bearer | undefined }) {
         <p className="truncate leading-tight font-medium">{bearer?.name ?? '…'}</p>
         <p className="text-small leading-tight text-faint">{bearer?.role}</p>
       </div>
-      <IconButton label="Sign out" onClick={() => signOut.mutate()}>
+      <IconButton label={t('Sign out')} onClick={() => signOut.mutate()}>
         <LogOut />
       </IconButton>
     </div>

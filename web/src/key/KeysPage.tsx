@@ -12,6 +12,7 @@ import { cx } from '../ui/cx'
 import { Ago } from '../ui/Moments'
 import { Chip, Empty, PageHead, Skeleton, Trouble } from '../ui/Small'
 import { toast } from '../ui/Toast'
+import { rich, t } from '../words/words'
 import { NewKeyDialog } from './NewKeyDialog'
 import { SecretDialog } from './SecretDialog'
 
@@ -26,38 +27,38 @@ export function KeysPage() {
     mutationFn: (key: KeyView) =>
       ask(api.POST('/api/v1/keys/{id}/rotate', { params: { path: { id: key.id } } })),
     onSuccess: setMinted,
-    onError: (error, key) => toast(`${key.name} was not rotated`, say(error), 'bad'),
+    onError: (error, key) => toast(t('{name} was not rotated', { name: key.name }), say(error), 'bad'),
     onSettled: refresh,
   })
   const revoke = useMutation({
     mutationFn: (key: KeyView) => ask(api.DELETE('/api/v1/keys/{id}', { params: { path: { id: key.id } } })),
-    onSuccess: (_answer, key) => toast(`${key.name} is revoked`),
-    onError: (error, key) => toast(`${key.name} was not revoked`, say(error), 'bad'),
+    onSuccess: (_answer, key) => toast(t('{name} is revoked', { name: key.name })),
+    onError: (error, key) => toast(t('{name} was not revoked', { name: key.name }), say(error), 'bad'),
     onSettled: refresh,
   })
 
   return (
     <>
-      <title>Keys · Carrel</title>
+      <title>{t('Keys · Carrel')}</title>
       <PageHead
-        title="Keys"
-        lead="Who may come in, and as what. A secret is shown once; Carrel keeps only its hash."
+        title={t('Keys')}
+        lead={t('Who may come in, and as what. A secret is shown once; Carrel keeps only its hash.')}
       >
         <Button tone="primary" icon={<Plus />} onClick={() => setCreating(true)}>
-          New key
+          {t('New key')}
         </Button>
       </PageHead>
 
       {list.isPending && <Skeleton className="h-48 w-full" />}
-      {list.isError && <Trouble title="The keys could not be listed" detail={say(list.error)} />}
+      {list.isError && <Trouble title={t('The keys could not be listed')} detail={say(list.error)} />}
       {list.data?.length === 0 && (
-        <Empty title="No keys yet">
-          <p>Make one for each script, person or agent, so that each can be taken back alone.</p>
+        <Empty title={t('No keys yet')}>
+          <p>{t('Make one for each script, person or agent, so that each can be taken back alone.')}</p>
         </Empty>
       )}
       {list.data && list.data.length > 0 && (
         <ul
-          aria-label="Keys"
+          aria-label={t('Keys')}
           className="divide-y divide-line overflow-hidden rounded-2xl border border-line bg-card shadow-card"
         >
           {list.data.map((key) => (
@@ -72,47 +73,43 @@ export function KeysPage() {
                     {key.name}
                   </span>
                   <Chip tone={key.role === 'admin' ? 'lamp' : 'plain'}>{key.role}</Chip>
-                  {key.revoked_at && <Chip tone="bad">revoked</Chip>}
+                  {key.revoked_at && <Chip tone="bad">{t('revoked')}</Chip>}
                 </p>
                 <p className="text-small text-faint">
                   <span className="font-mono">{key.prefix}…</span>
-                  {key.agent_id && ` · agent ${key.agent_id}`}
-                  {key.sandbox_id && ` · sandbox ${key.sandbox_id}`}
+                  {key.agent_id && t(' · agent {agent_id}', { agent_id: key.agent_id })}
+                  {key.sandbox_id && t(' · sandbox {sandbox_id}', { sandbox_id: key.sandbox_id })}
                 </p>
               </div>
               <p className="text-small text-soft">
-                {key.last_used_at ? (
-                  <>
-                    used <Ago at={key.last_used_at} />
-                  </>
-                ) : (
-                  'never used'
-                )}
+                {key.last_used_at
+                  ? rich('used {ago}', { ago: <Ago at={key.last_used_at} /> })
+                  : t('never used')}
                 <span className="text-faint">
                   {' '}
-                  · made <Ago at={key.created_at} />
+                  {rich('· made {ago}', { ago: <Ago at={key.created_at} /> })}
                 </span>
               </p>
               {!key.revoked_at && (
                 <div className="flex">
                   <Confirm
-                    title={`Rotate ${key.name}?`}
-                    detail="It gets a new secret, and the old one stops working."
-                    act="Rotate"
+                    title={t('Rotate {name}?', { name: key.name })}
+                    detail={t('It gets a new secret, and the old one stops working.')}
+                    act={t('Rotate')}
                     onConfirm={() => rotate.mutate(key)}
                   >
-                    <IconButton label={`Rotate ${key.name}`}>
+                    <IconButton label={t('Rotate {name}', { name: key.name })}>
                       <RotateCw />
                     </IconButton>
                   </Confirm>
                   <Confirm
-                    title={`Revoke ${key.name}?`}
-                    detail="Whoever holds it is turned away from now on. This cannot be undone."
-                    act="Revoke"
+                    title={t('Revoke {name}?', { name: key.name })}
+                    detail={t('Whoever holds it is turned away from now on. This cannot be undone.')}
+                    act={t('Revoke')}
                     onConfirm={() => revoke.mutate(key)}
                   >
                     <IconButton
-                      label={`Revoke ${key.name}`}
+                      label={t('Revoke {name}', { name: key.name })}
                       className="hover:bg-oxblood-wash hover:text-oxblood"
                     >
                       <Trash2 />

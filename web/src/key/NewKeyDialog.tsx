@@ -1,19 +1,19 @@
 import { useMutation } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { api, ask } from '../api/client'
-import { Refusal, say } from '../api/problem'
+import { beside, fieldsOf } from '../api/problem'
 import type { Minted, NewKey, Role } from '../api/types'
-import { Button } from '../ui/Button'
-import { Dialog, DialogBody, DialogFoot } from '../ui/Dialog'
+import { Dialog } from '../ui/Dialog'
+import { DialogForm } from '../ui/DialogForm'
 import { Field, Input, Select } from '../ui/Field'
-import { Trouble } from '../ui/Small'
 import { parseDuration } from '../ui/time'
+import { t } from '../words/words'
 
 const ROLES: Record<Role, string> = {
-  admin: 'everything, keys and audit included',
-  member: 'sandboxes and tasks',
-  agent: 'what one agent may do',
-  sandbox: 'what one sandbox may do',
+  admin: t('everything, keys and audit included'),
+  member: t('sandboxes and tasks'),
+  agent: t('what one agent may do'),
+  sandbox: t('what one sandbox may do'),
 }
 
 interface NewKeyDialogProps {
@@ -27,8 +27,8 @@ export function NewKeyDialog(props: NewKeyDialogProps) {
     <Dialog
       isOpen={props.isOpen}
       onClose={props.onClose}
-      title="New key"
-      lead="Name it after who will hold it."
+      title={t('New key')}
+      lead={t('Name it after who will hold it.')}
     >
       <NewKeyForm {...props} />
     </Dialog>
@@ -46,12 +46,11 @@ function NewKeyForm({ onClose, onMinted }: NewKeyDialogProps) {
   })
   const expires_in_s = parseDuration(expiry)
   const isExpiryUnclear = expiry.trim() !== '' && !expires_in_s
-  const fields = create.error instanceof Refusal ? create.error.fields : {}
+  const fields = fieldsOf(create.error)
   const isBound = role === 'agent' || role === 'sandbox'
   const bound = role === 'agent' ? 'agent_id' : 'sandbox_id'
 
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
+  const submit = () => {
     if (isExpiryUnclear) return
     create.mutate({
       name: name.trim(),
@@ -62,67 +61,62 @@ function NewKeyForm({ onClose, onMinted }: NewKeyDialogProps) {
   }
 
   return (
-    <form noValidate onSubmit={submit} className="contents">
-      <DialogBody>
-        <div className="space-y-4">
-          <Field label="Name" error={fields.name}>
+    <DialogForm
+      act={t('Make key')}
+      failed={t('The key was not made')}
+      why={beside(create.error, ['name', 'role', 'agent_id', 'sandbox_id', 'expires_in_s'])}
+      isBusy={create.isPending}
+      canAct={Boolean(name.trim())}
+      onAct={submit}
+      onCancel={onClose}
+    >
+      <div className="space-y-4">
+        <Field label={t('Name')} error={fields.name}>
+          {(wiring) => (
+            <Input
+              {...wiring}
+              autoFocus
+              value={name}
+              onChange={(event) => setName(event.target.value)}
+              placeholder={t('laptop, ci, claude')}
+            />
+          )}
+        </Field>
+        <Field label={t('Role')} error={fields.role} hint={t('May do {rights}.', { rights: ROLES[role] })}>
+          {(wiring) => (
+            <Select {...wiring} value={role} onChange={(event) => setRole(event.target.value as Role)}>
+              {Object.keys(ROLES).map((it) => (
+                <option key={it}>{it}</option>
+              ))}
+            </Select>
+          )}
+        </Field>
+        {isBound && (
+          <Field label={role === 'agent' ? t('Agent') : t('Sandbox')} error={fields[bound]}>
             {(wiring) => (
               <Input
                 {...wiring}
-                autoFocus
-                value={name}
-                onChange={(event) => setName(event.target.value)}
-                placeholder="laptop, ci, claude"
+                value={holder}
+                onChange={(event) => setHolder(event.target.value)}
+                className="font-mono text-small"
               />
             )}
           </Field>
-          <Field label="Role" error={fields.role} hint={`May do ${ROLES[role]}.`}>
-            {(wiring) => (
-              <Select {...wiring} value={role} onChange={(event) => setRole(event.target.value as Role)}>
-                {Object.keys(ROLES).map((it) => (
-                  <option key={it}>{it}</option>
-                ))}
-              </Select>
-            )}
-          </Field>
-          {isBound && (
-            <Field label={role === 'agent' ? 'Agent' : 'Sandbox'} error={fields[bound]}>
-              {(wiring) => (
-                <Input
-                  {...wiring}
-                  value={holder}
-                  onChange={(event) => setHolder(event.target.value)}
-                  className="font-mono text-small"
-                />
-              )}
-            </Field>
+        )}
+        <Field
+          label={t('Expires after')}
+          error={isExpiryUnclear ? t('Write a length of time, such as 12h or 30d.') : fields.expires_in_s}
+        >
+          {(wiring) => (
+            <Input
+              {...wiring}
+              value={expiry}
+              onChange={(event) => setExpiry(event.target.value)}
+              placeholder={t('never, or 30d')}
+            />
           )}
-          <Field
-            label="Expires after"
-            error={isExpiryUnclear ? 'Write a length of time, such as 12h or 30d.' : fields.expires_in_s}
-          >
-            {(wiring) => (
-              <Input
-                {...wiring}
-                value={expiry}
-                onChange={(event) => setExpiry(event.target.value)}
-                placeholder="never, or 30d"
-              />
-            )}
-          </Field>
-          {create.isError && Object.keys(fields).length === 0 && (
-            <Trouble title="The key was not made" detail={say(create.error)} />
-          )}
-        </div>
-      </DialogBody>
-      <DialogFoot>
-        <Button tone="quiet" onClick={onClose}>
-          Cancel
-        </Button>
-        <Button tone="primary" type="submit" isBusy={create.isPending} disabled={!name.trim()}>
-          Make key
-        </Button>
-      </DialogFoot>
-    </form>
+        </Field>
+      </div>
+    </DialogForm>
   )
 }

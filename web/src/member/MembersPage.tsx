@@ -1,9 +1,9 @@
 /** Who works here. A member is a key that a person holds; they come in by a link and never have to see it. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link2, Trash2, UserPlus } from 'lucide-react'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { api, ask } from '../api/client'
-import { Refusal, say } from '../api/problem'
+import { beside, fieldsOf, say } from '../api/problem'
 import { keys, me, mintedKeys } from '../api/queries'
 import type { KeyView, Role } from '../api/types'
 import { Button, IconButton } from '../ui/Button'
@@ -11,15 +11,18 @@ import { Confirm } from '../ui/Confirm'
 import { Copy } from '../ui/Copy'
 import { cx } from '../ui/cx'
 import { Dialog, DialogBody, DialogFoot } from '../ui/Dialog'
+import { DialogForm } from '../ui/DialogForm'
 import { Field, Input, Select } from '../ui/Field'
 import { Ago } from '../ui/Moments'
 import { Chip, PageHead, Skeleton, Trouble } from '../ui/Small'
 import { toast } from '../ui/Toast'
+import { worded } from '../words/enums'
+import { rich, t } from '../words/words'
 import { changeMember, invite, people } from './queries'
 
 const MAY: Record<'admin' | 'member', string> = {
-  member: 'all the work: tasks, sandboxes, repositories, merges',
-  admin: 'everything, members, secrets and the audit included',
+  member: t('all the work: tasks, sandboxes, repositories, merges'),
+  admin: t('everything, members, secrets and the audit included'),
 }
 
 interface Invitation {
@@ -37,39 +40,43 @@ export function MembersPage() {
 
   const change = useMutation({
     mutationFn: ({ member, role }: { member: KeyView; role: Role }) => changeMember(member.id, { role }),
-    onSuccess: (member) => toast(`${member.name} is ${member.role} now`),
-    onError: (error, { member }) => toast(`${member.name} stays ${member.role}`, say(error), 'bad'),
+    onSuccess: (member) => toast(t('{name} is {role} now', { name: member.name, role: worded(member.role) })),
+    onError: (error, { member }) =>
+      toast(t('{name} stays {role}', { name: member.name, role: worded(member.role) }), say(error), 'bad'),
     onSettled: refresh,
   })
   const link = useMutation({
     mutationFn: (member: KeyView) => invite(member.id),
     onSuccess: (address, member) => setInvitation({ name: member.name, link: address }),
-    onError: (error, member) => toast(`There is no link for ${member.name}`, say(error), 'bad'),
+    onError: (error, member) =>
+      toast(t('There is no link for {name}', { name: member.name }), say(error), 'bad'),
   })
   const remove = useMutation({
     mutationFn: (member: KeyView) =>
       ask(api.DELETE('/api/v1/keys/{id}', { params: { path: { id: member.id } } })),
-    onSuccess: (_answer, member) => toast(`${member.name} was shown out`),
-    onError: (error, member) => toast(`${member.name} is still here`, say(error), 'bad'),
+    onSuccess: (_answer, member) => toast(t('{name} was shown out', { name: member.name })),
+    onError: (error, member) => toast(t('{name} is still here', { name: member.name }), say(error), 'bad'),
     onSettled: refresh,
   })
 
   return (
     <>
-      <title>Members · Carrel</title>
+      <title>{t('Members · Carrel')}</title>
       <PageHead
-        title="Members"
-        lead="The people of this house. Each has a key of their own, so that each can be taken back alone."
+        title={t('Members')}
+        lead={t(
+          'The people of this house. Each has a key of their own, so that each can be taken back alone.',
+        )}
       >
         <Button tone="primary" icon={<UserPlus />} onClick={() => setInviting(true)}>
-          Invite
+          {t('Invite')}
         </Button>
       </PageHead>
       {list.isPending && <Skeleton className="h-40 w-full rounded-2xl" />}
-      {list.isError && <Trouble title="The members could not be listed" detail={say(list.error)} />}
+      {list.isError && <Trouble title={t('The members could not be listed')} detail={say(list.error)} />}
       {list.data && (
         <ul
-          aria-label="Members"
+          aria-label={t('Members')}
           className="divide-y divide-line overflow-hidden rounded-2xl border border-line bg-card shadow-card"
         >
           {people(list.data).map((member) => (
@@ -92,49 +99,45 @@ export function MembersPage() {
                   <span className={cx('wrap-anywhere', member.revoked_at && 'text-faint line-through')}>
                     {member.name}
                   </span>
-                  {member.id === self?.key_id && <Chip>you</Chip>}
+                  {member.id === self?.key_id && <Chip>{t('you')}</Chip>}
                 </p>
                 <p className="text-small text-faint">
-                  {member.revoked_at ? (
-                    <>
-                      shown out <Ago at={member.revoked_at} />
-                    </>
-                  ) : member.last_used_at ? (
-                    <>
-                      here <Ago at={member.last_used_at} />
-                    </>
-                  ) : (
-                    'has not come in yet'
-                  )}
+                  {member.revoked_at
+                    ? rich('shown out {ago}', { ago: <Ago at={member.revoked_at} /> })
+                    : member.last_used_at
+                      ? rich('here {ago}', { ago: <Ago at={member.last_used_at} /> })
+                      : t('has not come in yet')}
                 </p>
               </div>
               {!member.revoked_at && (
                 <>
                   <Select
-                    aria-label={`Role of ${member.name}`}
+                    aria-label={t('Role of {name}', { name: member.name })}
                     value={member.role}
                     disabled={change.isPending}
                     onChange={(event) => change.mutate({ member, role: event.target.value as Role })}
                     className="w-28!"
                   >
-                    <option value="member">member</option>
-                    <option value="admin">admin</option>
+                    <option value="member">{t('member')}</option>
+                    <option value="admin">{t('admin')}</option>
                   </Select>
                   <div className="flex">
                     <IconButton
-                      label={`A sign-in link for ${member.name}`}
+                      label={t('A sign-in link for {name}', { name: member.name })}
                       onClick={() => link.mutate(member)}
                     >
                       <Link2 />
                     </IconButton>
                     <Confirm
-                      title={`Show ${member.name} out?`}
-                      detail="Their key and every browser it signed in stop working now. What they did stays."
-                      act="Show out"
+                      title={t('Show {name} out?', { name: member.name })}
+                      detail={t(
+                        'Their key and every browser it signed in stop working now. What they did stays.',
+                      )}
+                      act={t('Show out')}
                       onConfirm={() => remove.mutate(member)}
                     >
                       <IconButton
-                        label={`Show ${member.name} out`}
+                        label={t('Show {name} out', { name: member.name })}
                         className="hover:bg-oxblood-wash hover:text-oxblood"
                       >
                         <Trash2 />
@@ -150,8 +153,8 @@ export function MembersPage() {
       <Dialog
         isOpen={isInviting}
         onClose={() => setInviting(false)}
-        title="Invite somebody"
-        lead="They get a link that signs them in once. No account, no password."
+        title={t('Invite somebody')}
+        lead={t('They get a link that signs them in once. No account, no password.')}
       >
         <InviteForm
           onInvited={(made) => {
@@ -165,20 +168,20 @@ export function MembersPage() {
         isOpen={invitation !== undefined}
         onClose={() => setInvitation(undefined)}
         canLeave={false}
-        title={`A link for ${invitation?.name ?? ''}`}
-        lead="It works once, within the hour. Whoever opens it comes in as them."
+        title={t('A link for {name}', { name: invitation?.name ?? '' })}
+        lead={t('It works once, within the hour. Whoever opens it comes in as them.')}
       >
         <DialogBody>
           <div className="flex items-center gap-2 rounded-xl border border-brass/50 bg-brass-wash py-2 pr-2 pl-4">
             <code data-invitation className="min-w-0 flex-1 font-mono text-small break-all">
               {invitation?.link}
             </code>
-            <Copy text={invitation?.link ?? ''} label="Copy link" />
+            <Copy text={invitation?.link ?? ''} label={t('Copy link')} />
           </div>
         </DialogBody>
         <DialogFoot>
           <Button tone="primary" onClick={() => setInvitation(undefined)}>
-            I have it
+            {t('I have it')}
           </Button>
         </DialogFoot>
       </Dialog>
@@ -197,53 +200,41 @@ function InviteForm({ onInvited }: { onInvited(invitation: Invitation): void }) 
     },
     onSuccess: onInvited,
   })
-  const fields = create.error instanceof Refusal ? create.error.fields : {}
+  const fields = fieldsOf(create.error)
   return (
-    <form
-      noValidate
-      className="contents"
-      onSubmit={(event: FormEvent) => {
-        event.preventDefault()
-        create.mutate()
-      }}
+    <DialogForm
+      act={t('Make a link')}
+      failed={t('Nobody was invited')}
+      why={beside(create.error, ['name', 'role'])}
+      isBusy={create.isPending}
+      canAct={Boolean(name.trim())}
+      onAct={() => create.mutate()}
     >
-      <DialogBody>
-        <div className="grid gap-4 sm:grid-cols-2">
-          <Field label="Name" error={fields.name}>
-            {(wiring) => (
-              <Input
-                {...wiring}
-                autoFocus
-                placeholder="Ada"
-                value={name}
-                onChange={(event) => setName(event.target.value)}
-              />
-            )}
-          </Field>
-          <Field label="Role" error={fields.role} hint={`May do ${MAY[role]}.`}>
-            {(wiring) => (
-              <Select
-                {...wiring}
-                value={role}
-                onChange={(event) => setRole(event.target.value as 'admin' | 'member')}
-              >
-                <option value="member">member</option>
-                <option value="admin">admin</option>
-              </Select>
-            )}
-          </Field>
-        </div>
-        {create.isError && Object.keys(fields).length === 0 && (
-          <div className="mt-4">
-            <Trouble title="Nobody was invited" detail={say(create.error)} />
-          </div>
-        )}
-      </DialogBody>
-      <DialogFoot>
-        <Button tone="primary" type="submit" isBusy={create.isPending} disabled={!name.trim()}>
-          Make a link
-        </Button>
-      </DialogFoot>
-    </form>
+      <div className="grid gap-4 sm:grid-cols-2">
+        <Field label={t('Name')} error={fields.name}>
+          {(wiring) => (
+            <Input
+              {...wiring}
+              autoFocus
+              placeholder={t('Ada')}
+              value={name}
+              onChange={(event) => setName(event.target.value)}
+            />
+          )}
+        </Field>
+        <Field label={t('Role')} error={fields.role} hint={t('May do {rights}.', { rights: MAY[role] })}>
+          {(wiring) => (
+            <Select
+              {...wiring}
+              value={role}
+              onChange={(event) => setRole(event.target.value as 'admin' | 'member')}
+            >
+              <option value="member">{t('member')}</option>
+              <option value="admin">{t('admin')}</option>
+            </Select>
+          )}
+        </Field>
+      </div>
+    </DialogForm>
   )
 }

@@ -1,6 +1,7 @@
 /** Web push: this browser is told that a card needs somebody, also when no page is open. */
 import { callJson } from '../api/call'
 import type { NoticesView, SubscriptionView } from '../api/types'
+import { t } from '../words/words'
 
 const ADDRESS = '/api/v1/notices'
 
@@ -11,8 +12,10 @@ export function whyNot(here: {
   hasPush: boolean
 }): string | undefined {
   if (!here.isSecureContext)
-    return 'Browsers allow it only by https, or on the machine that Carrel runs on: put Carrel behind https first.'
-  if (!here.hasWorkers || !here.hasPush) return 'This browser has no web push.'
+    return t(
+      'Browsers allow it only by https, or on the machine that Carrel runs on: put Carrel behind https first.',
+    )
+  if (!here.hasWorkers || !here.hasPush) return t('This browser has no web push.')
   return undefined
 }
 
@@ -31,7 +34,7 @@ export async function isSubscribed(): Promise<boolean> {
 /** Asks the browser, then the house. Throws in words when either refuses. */
 export async function subscribe(): Promise<void> {
   const answer = await Notification.requestPermission()
-  if (answer !== 'granted') throw new Error('The browser does not allow notices from this address.')
+  if (answer !== 'granted') throw new Error(t('The browser does not allow notices from this address.'))
   const { public_key } = await callJson<NoticesView>(ADDRESS)
   const worker = await navigator.serviceWorker.register(`${import.meta.env.BASE_URL}push.js`, {
     scope: import.meta.env.BASE_URL,

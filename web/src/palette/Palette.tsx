@@ -13,6 +13,8 @@ import { tasks } from '../task/queries'
 import { cx } from '../ui/cx'
 import { Kbd } from '../ui/Small'
 import { useTheme } from '../ui/theme'
+import { worded } from '../words/enums'
+import { t } from '../words/words'
 
 const item =
   'flex h-10 cursor-pointer items-center gap-3 rounded-lg px-3 text-ink data-[selected=true]:bg-well [&>svg]:size-4 [&>svg]:shrink-0 [&>svg]:text-faint'
@@ -36,26 +38,31 @@ export function Palette({ onClose }: { onClose(): void }) {
           aria-describedby={undefined}
           className="fixed inset-x-3 top-[10vh] z-50 mx-auto max-w-xl animate-rise overflow-hidden rounded-2xl border border-line bg-paper shadow-float outline-none"
         >
-          <Dialog.Title className="sr-only">Find anything</Dialog.Title>
-          <Command label="Find anything" loop>
+          <Dialog.Title className="sr-only">{t('Find anything')}</Dialog.Title>
+          <Command label={t('Find anything')} loop>
             <div className="flex items-center gap-3 border-b border-line px-4">
               <Search aria-hidden className="size-4 text-faint" />
               <Command.Input
                 autoFocus
-                placeholder="A task, a page, a verb…"
+                placeholder={t('A task, a page, a verb…')}
                 className="h-13 flex-1 bg-transparent text-lead outline-none"
               />
-              <Kbd>Esc</Kbd>
+              <Kbd>{t('Esc')}</Kbd>
             </div>
-            <Command.List className="max-h-[min(60vh,26rem)] scroll-py-2 overflow-y-auto p-2">
-              <Command.Empty className="py-8 text-center text-soft">Nothing by that name.</Command.Empty>
-              <Group heading="Do">
+            <Command.List
+              label={t('Find anything')}
+              className="max-h-[min(60vh,26rem)] scroll-py-2 overflow-y-auto p-2"
+            >
+              <Command.Empty className="py-8 text-center text-soft">
+                {t('Nothing by that name.')}
+              </Command.Empty>
+              <Group heading={t('Do')}>
                 <Command.Item
                   className={item}
                   onSelect={then(() => openSheet({ name: 'task' }))}
                   keywords={['create', 'add']}
                 >
-                  <Plus /> New task
+                  <Plus /> {t('New task')}
                   <span className="ml-auto">
                     <Kbd>c</Kbd>
                   </span>
@@ -65,26 +72,26 @@ export function Palette({ onClose }: { onClose(): void }) {
                   onSelect={then(() => void navigate({ to: '/repos', search: { add: true } }))}
                   keywords={['clone', 'github', 'repository']}
                 >
-                  <Plus /> Add a repository
+                  <Plus /> {t('Add a repository')}
                 </Command.Item>
                 <Command.Item className={item} onSelect={then(() => setTheme('light'))}>
-                  <Sun /> Light
+                  <Sun /> {t('Light')}
                 </Command.Item>
                 <Command.Item className={item} onSelect={then(() => setTheme('dark'))}>
-                  <Moon /> Dark
+                  <Moon /> {t('Dark')}
                 </Command.Item>
                 <Command.Item
                   className={item}
                   onSelect={then(() => openSheet({ name: 'help' }))}
                   keywords={['help', 'shortcuts']}
                 >
-                  <KeyRound /> Keys of the keyboard
+                  <KeyRound /> {t('Keys of the keyboard')}
                   <span className="ml-auto">
                     <Kbd>?</Kbd>
                   </span>
                 </Command.Item>
               </Group>
-              <Group heading="Go to">
+              <Group heading={t('Go to')}>
                 {PLACES.map(({ to, label, icon: Icon, key }) => (
                   <Command.Item
                     key={to}
@@ -104,10 +111,10 @@ export function Palette({ onClose }: { onClose(): void }) {
                   className={item}
                   onSelect={then(() => void navigate({ to: '/audit' }))}
                 >
-                  <ScrollText /> Audit
+                  <ScrollText /> {t('Audit')}
                 </Command.Item>
               </Group>
-              <Group heading="Tasks">
+              <Group heading={t('Tasks')}>
                 {cards.slice(0, 300).map((task) => (
                   <Command.Item
                     key={task.id}
@@ -133,7 +140,7 @@ export function Palette({ onClose }: { onClose(): void }) {
                   </Command.Item>
                 ))}
               </Group>
-              <Group heading="Repositories">
+              <Group heading={t('Repositories')}>
                 {shelf.map((repo) => (
                   <Command.Item
                     key={repo.name}
@@ -145,7 +152,7 @@ export function Palette({ onClose }: { onClose(): void }) {
                   </Command.Item>
                 ))}
               </Group>
-              <Group heading="Sandboxes">
+              <Group heading={t('Sandboxes')}>
                 {desks.slice(0, 50).map((sandbox) => (
                   <Command.Item
                     key={sandbox.id}
@@ -155,7 +162,7 @@ export function Palette({ onClose }: { onClose(): void }) {
                   >
                     <LayoutGrid />
                     <span className="font-mono text-small">{sandbox.id}</span>
-                    <span className="ml-auto text-small text-faint">{sandbox.phase}</span>
+                    <span className="ml-auto text-small text-faint">{worded(sandbox.phase)}</span>
                   </Command.Item>
                 ))}
               </Group>

@@ -4,6 +4,8 @@ import { getRouteApi, Link, Navigate } from '@tanstack/react-router'
 import { say } from '../api/problem'
 import { Prose } from '../talk/Prose'
 import { Chip, Empty, Skeleton } from '../ui/Small'
+import { worded } from '../words/enums'
+import { t } from '../words/words'
 import { pull as pullQuery } from './queries'
 
 const route = getRouteApi('/frame/pulls/$repo/$number')
@@ -16,7 +18,7 @@ export function PullPage() {
   if (pull) {
     return (
       <article className="mx-auto max-w-3xl">
-        <title>{`#${pull.number} ${pull.title} · Carrel`}</title>
+        <title>{t('#{number} {title} · Carrel', { number: pull.number, title: pull.title })}</title>
         <p className="mb-1 text-small text-soft">
           <Link
             to="/repos/$name"
@@ -28,18 +30,18 @@ export function PullPage() {
           · <span className="font-mono">{pull.head}</span> → <span className="font-mono">{pull.base}</span>
         </p>
         <h1 className="flex flex-wrap items-center gap-3 text-display">
-          {pull.title} <Chip>#{pull.number}</Chip> <Chip tone="lamp">{pull.phase}</Chip>
+          {pull.title} <Chip>#{pull.number}</Chip> <Chip tone="lamp">{worded(pull.phase)}</Chip>
         </h1>
         <div className="mt-4 rounded-2xl border border-line bg-card px-5 py-4 shadow-card">
-          <Prose text={pull.body || 'Nothing was written about it.'} />
+          <Prose text={pull.body || t('Nothing was written about it.')} />
         </div>
       </article>
     )
   }
   if (error)
     return (
-      <Empty title="No such pull request">
-        <title>No such pull request · Carrel</title>
+      <Empty title={t('No such pull request')}>
+        <title>{t('No such pull request · Carrel')}</title>
         <p>{say(error)}</p>
       </Empty>
     )

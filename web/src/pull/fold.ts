@@ -12,4 +12,5 @@ export function putPull(cache: QueryClient, pull: Pull): void {
   // What hangs on it is asked for again when somebody looks.
   void cache.invalidateQueries({ queryKey: [...key, 'checks'] })
   void cache.invalidateQueries({ queryKey: [...key, 'comments'] })
+  void cache.invalidateQueries({ queryKey: [...key, 'reviews'] })
 }

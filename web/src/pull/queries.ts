@@ -1,9 +1,9 @@
-/** What the page remembers of a pull: itself, its checks, and what was said there. */
+/** What the page remembers of a pull: itself, its checks, and what was said and judged there. */
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { callJson, callList } from '../api/call'
 import type { Task } from '../task/types'
 import { pullKey } from './fold'
-import type { Check, NewPullComment, Pull, PullComment } from './types'
+import type { Check, NewPullComment, NewPullReview, Pull, PullComment, PullReview } from './types'
 
 const at = (repo: string, number: number) => `/api/v1/pulls/${encodeURIComponent(repo)}/${number}`
 
@@ -28,12 +28,43 @@ export const comments = (repo: string, number: number) =>
     retry: false,
   })
 
-/** Posts what was said here where the pull lives too. */
-export const mirror = (repo: string, number: number, body: NewPullComment) =>
+export const reviews = (repo: string, number: number) =>
+  queryOptions({
+    queryKey: [...pullKey(repo, number), 'reviews'] as const,
+    queryFn: () => callList<PullReview>(`${at(repo, number)}/reviews`),
+    retry: false,
+  })
+
+/** Says something where the pull lives. */
+export const comment = (repo: string, number: number, body: NewPullComment) =>
   callJson<PullComment>(`${at(repo, number)}/comments`, { method: 'POST', body })
+
+/** Judges a pull where it lives. */
+export const judge = (repo: string, number: number, body: NewPullReview) =>
+  callJson<PullReview>(`${at(repo, number)}/reviews`, { method: 'POST', body })
+
+/** The pull of a task as it was last seen; nothing while it has none. */
+export function usePull(task: Task): Pull | undefined {
+  const number = task.pull?.number
+  return useQuery({ ...pull(task.repo, number ?? 0), enabled: number !== undefined }).data
+}
 
 /** The checks of a task's pull; none while it has no pull. */
 export function useChecks(task: Task): readonly Check[] {
   const number = task.pull?.number
-  return useQuery({ ...checks(task.repo, number ?? 0), enabled: number !== undefined }).data ?? []
+  return useQuery({ ...checks(task.repo, number ?? 0), enabled: number !== undefined }).data ?? NONE
 }
+
+/** What was said at a task's pull, by whomever and wherever. */
+export function useRemarks(task: Task): readonly PullComment[] {
+  const number = task.pull?.number
+  return useQuery({ ...comments(task.repo, number ?? 0), enabled: number !== undefined }).data ?? NONE
+}
+
+/** What people think of a task's pull. */
+export function useVerdicts(task: Task): readonly PullReview[] {
+  const number = task.pull?.number
+  return useQuery({ ...reviews(task.repo, number ?? 0), enabled: number !== undefined }).data ?? NONE
+}
+
+const NONE: readonly never[] = []

@@ -1,15 +1,15 @@
 /** A repository from anywhere, without a terminal: an address, a path of the server, or a new one that lives here. */
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { api, ask } from '../api/client'
-import { Refusal, say } from '../api/problem'
+import { beside, Refusal } from '../api/problem'
 import { keys } from '../api/queries'
 import type { NewRepo, RepoView } from '../api/types'
-import { Button } from '../ui/Button'
-import { Dialog, DialogBody, DialogFoot } from '../ui/Dialog'
+import { Dialog } from '../ui/Dialog'
+import { DialogForm } from '../ui/DialogForm'
 import { Field, Input } from '../ui/Field'
 import { Segments } from '../ui/Segments'
-import { Trouble } from '../ui/Small'
+import { t } from '../words/words'
 
 export function AddRepoDialog({
   isOpen,
@@ -24,8 +24,8 @@ export function AddRepoDialog({
     <Dialog
       isOpen={isOpen}
       onClose={onClose}
-      title="Add a repository"
-      lead="Carrel keeps a mirror of it. Your own checkout is never touched."
+      title={t('Add a repository')}
+      lead={t('Carrel keeps a mirror of it. Your own checkout is never touched.')}
     >
       <AddRepoForm
         onDone={(repo) => {
@@ -60,11 +60,10 @@ function AddRepoForm({ onDone }: { onDone(repo: RepoView): void }) {
   const [errors, setErrors] = useState<Readonly<Record<string, string>>>({})
   const add = useAddRepo(onDone)
 
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
+  const submit = () => {
     const wrong: Record<string, string> = {}
-    if (kind === 'from' && !source.trim()) wrong.source = 'Write an address, a path, or github:owner/name.'
-    if (kind === 'new' && !name.trim()) wrong.name = 'Give it a name.'
+    if (kind === 'from' && !source.trim()) wrong.source = t('Write an address, a path, or github:owner/name.')
+    if (kind === 'new' && !name.trim()) wrong.name = t('Give it a name.')
     setErrors(wrong)
     if (Object.keys(wrong).length > 0) return
     add.mutate(
@@ -78,78 +77,72 @@ function AddRepoForm({ onDone }: { onDone(repo: RepoView): void }) {
   }
 
   return (
-    <form noValidate onSubmit={submit} className="contents">
-      <DialogBody>
-        <div className="mb-4 w-fit">
-          <Segments<Kind>
-            label="Where from"
-            value={kind}
-            options={[
-              { value: 'from', label: 'From somewhere' },
-              { value: 'new', label: 'New, hosted here' },
-            ]}
-            onChange={setKind}
-          />
-        </div>
-        <div className="space-y-4">
-          {kind === 'from' && (
-            <Field
-              label="Address or path"
-              error={errors.source}
-              hint="https://…, ssh://…, github:owner/name, or a folder on the machine Carrel runs on."
-            >
-              {(wiring) => (
-                <Input
-                  {...wiring}
-                  autoFocus
-                  placeholder="https://github.com/acme/api"
-                  value={source}
-                  onChange={(event) => setSource(event.target.value)}
-                />
-              )}
-            </Field>
-          )}
+    <DialogForm
+      act={add.isPending ? t('Adding…') : t('Add repository')}
+      failed={t('The repository was not added')}
+      why={beside(add.error, ['source', 'name', 'check_command'])}
+      isBusy={add.isPending}
+      onAct={submit}
+    >
+      <div className="mb-4 w-fit">
+        <Segments<Kind>
+          label={t('Where from')}
+          value={kind}
+          options={[
+            { value: 'from', label: t('From somewhere') },
+            { value: 'new', label: t('New, hosted here') },
+          ]}
+          onChange={setKind}
+        />
+      </div>
+      <div className="space-y-4">
+        {kind === 'from' && (
           <Field
-            label="Name"
-            error={errors.name}
-            hint={kind === 'from' ? 'From the address when left empty.' : undefined}
+            label={t('Address or path')}
+            error={errors.source}
+            hint={t('https://…, ssh://…, github:owner/name, or a folder on the machine Carrel runs on.')}
           >
             {(wiring) => (
               <Input
                 {...wiring}
-                placeholder="api"
-                value={name}
-                onChange={(event) => setName(event.target.value)}
+                autoFocus
+                placeholder={t('https://github.com/acme/api')}
+                value={source}
+                onChange={(event) => setSource(event.target.value)}
               />
             )}
           </Field>
-          <Field
-            label="Check"
-            error={errors.check_command}
-            hint="Run on the merged result before the base moves. Empty: nothing is run."
-          >
-            {(wiring) => (
-              <Input
-                {...wiring}
-                placeholder="make test"
-                value={check}
-                onChange={(event) => setCheck(event.target.value)}
-                className="font-mono text-small"
-              />
-            )}
-          </Field>
-        </div>
-        {add.isError && Object.keys(errors).length === 0 && (
-          <div className="mt-4">
-            <Trouble title="The repository was not added" detail={say(add.error)} />
-          </div>
         )}
-      </DialogBody>
-      <DialogFoot>
-        <Button tone="primary" type="submit" isBusy={add.isPending}>
-          {add.isPending ? 'Adding…' : 'Add repository'}
-        </Button>
-      </DialogFoot>
-    </form>
+        <Field
+          label={t('Name')}
+          error={errors.name}
+          hint={kind === 'from' ? t('From the address when left empty.') : undefined}
+        >
+          {(wiring) => (
+            <Input
+              {...wiring}
+              placeholder={t('api')}
+              value={name}
+              onChange={(event) => setName(event.target.value)}
+            />
+          )}
+        </Field>
+        <Field
+          label={t('Check')}
+          error={errors.check_command}
+          hint={t('Run on the merged result before the base moves. Empty: nothing is run.')}
+        >
+          {(wiring) => (
+            <Input
+              {...wiring}
+              placeholder={t('make test')}
+              value={check}
+              onChange={(event) => setCheck(event.target.value)}
+              className="font-mono text-small"
+            />
+          )}
+        </Field>
+      </div>
+    </DialogForm>
   )
 }

@@ -6,8 +6,9 @@ import { say } from '../api/problem'
 import type { RepoFitness } from '../api/types'
 import { Button } from '../ui/Button'
 import { Trouble } from '../ui/Small'
+import { t } from '../words/words'
 
-const NAMES: Record<string, string> = { embedded: 'This house', github: 'GitHub', gitea: 'Gitea' }
+const NAMES: Record<string, string> = { embedded: t('This house'), github: t('GitHub'), gitea: t('Gitea') }
 
 export function Connection({ repo }: { repo: string }) {
   const test = useMutation({
@@ -15,14 +16,15 @@ export function Connection({ repo }: { repo: string }) {
       callJson<RepoFitness>(`/api/v1/repos/${encodeURIComponent(repo)}/test`, { method: 'POST' }),
   })
   const told = test.data
+  const forge = told ? (NAMES[told.forge] ?? told.forge) : ''
   return (
     <div className="mt-3 border-t border-line pt-3">
       <Button icon={<PlugZap />} isBusy={test.isPending} onClick={() => test.mutate()}>
-        Test the connection
+        {t('Test the connection')}
       </Button>
       {test.isError && (
         <div className="mt-3">
-          <Trouble title="It could not be tested" detail={say(test.error)} />
+          <Trouble title={t('It could not be tested')} detail={say(test.error)} />
         </div>
       )}
       {told && (
@@ -34,11 +36,13 @@ export function Connection({ repo }: { repo: string }) {
               <X aria-hidden className="size-4 shrink-0 text-oxblood" />
             )}
             {told.reached
-              ? `${NAMES[told.forge] ?? told.forge} answers${told.login ? `, and knows us as ${told.login}` : ''}.`
-              : `${NAMES[told.forge] ?? told.forge} does not let us in.`}
+              ? told.login
+                ? t('{forge} answers, and knows us as {login}.', { forge, login: told.login })
+                : t('{forge} answers.', { forge })
+              : t('{forge} does not let us in.', { forge })}
           </p>
           {told.missing.length > 0 && (
-            <ul aria-label="What is missing" className="mt-2 space-y-1 text-small text-oxblood">
+            <ul aria-label={t('What is missing')} className="mt-2 space-y-1 text-small text-oxblood">
               {told.missing.map((sentence) => (
                 <li key={sentence} className="wrap-anywhere">
                   {sentence}
@@ -48,7 +52,7 @@ export function Connection({ repo }: { repo: string }) {
           )}
           {told.reached && told.missing.length === 0 && (
             <p className="mt-1 text-small text-faint">
-              Nothing is missing: pulls, comments, checks and merges.
+              {t('Nothing is missing: pulls, comments, checks and merges.')}
             </p>
           )}
         </div>

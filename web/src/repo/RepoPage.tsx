@@ -2,11 +2,11 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { ArrowLeft, Plus, RefreshCw, Trash2 } from 'lucide-react'
-import { type FormEvent, type ReactNode, useState } from 'react'
+import type { ReactNode } from 'react'
 import { api, ask } from '../api/client'
-import { Refusal, say } from '../api/problem'
+import { say } from '../api/problem'
 import { keys, pushes, repos } from '../api/queries'
-import type { RepoChange, RepoView } from '../api/types'
+import type { RepoView } from '../api/types'
 import { openSheet } from '../frame/sheets'
 import { TASK_LOOKS } from '../task/phases'
 import { tasks } from '../task/queries'
@@ -14,13 +14,14 @@ import { Button } from '../ui/Button'
 import { Confirm } from '../ui/Confirm'
 import { Copy } from '../ui/Copy'
 import { cx } from '../ui/cx'
-import { Field, Input, Select } from '../ui/Field'
 import { Ago } from '../ui/Moments'
-import { Chip, Empty, Skeleton, Trouble } from '../ui/Small'
-import { Switch } from '../ui/Switch'
+import { Box, Chip, Empty, Skeleton, Trouble } from '../ui/Small'
 import { toast } from '../ui/Toast'
+import { rich, t } from '../words/words'
 import { Connection } from './Connection'
+import { PullRules } from './PullRules'
 import { RepoPhase } from './ReposPage'
+import { Rules } from './Rules'
 
 const route = getRouteApi('/frame/repos/$name')
 
@@ -37,7 +38,7 @@ export function RepoPage() {
   const sync = useMutation({
     mutationFn: () => ask(api.POST('/api/v1/repos/{name}/sync', path)),
     onSuccess: (answer) => put(answer as RepoView | undefined),
-    onError: (error) => toast(`${name} was not brought up to date`, say(error), 'bad'),
+    onError: (error) => toast(t('{name} was not brought up to date', { name }), say(error), 'bad'),
   })
   const remove = useMutation({
     mutationFn: () => ask(api.DELETE('/api/v1/repos/{name}', path)),
@@ -45,20 +46,22 @@ export function RepoPage() {
       void navigate({ to: '/repos' })
       cache.setQueryData<RepoView[]>(keys.repos, (now) => now?.filter((it) => it.name !== name))
     },
-    onError: (error) => toast(`${name} was not removed`, say(error), 'bad'),
+    onError: (error) => toast(t('{name} was not removed', { name }), say(error), 'bad'),
   })
 
   if (list.isPending) return <Skeleton className="h-64 rounded-2xl" />
   if (!repo) {
     return (
-      <Empty title="No such repository">
-        <title>No such repository · Carrel</title>
+      <Empty title={t('No such repository')}>
+        <title>{t('No such repository · Carrel')}</title>
         <p>
-          There is no repository <span className="font-mono wrap-anywhere">{name}</span> here.
+          {rich('There is no repository {name} here.', {
+            name: <span className="font-mono wrap-anywhere">{name}</span>,
+          })}
         </p>
         <div>
           <Link to="/repos" className="text-lamp underline underline-offset-4">
-            All repositories
+            {t('All repositories')}
           </Link>
         </div>
       </Empty>
@@ -67,78 +70,70 @@ export function RepoPage() {
   const gateway = `${window.location.origin}/git/${repo.name}.git`
   return (
     <>
-      <title>{`${repo.name} · Carrel`}</title>
+      <title>{t('{name} · Carrel', { name: repo.name })}</title>
       <Link to="/repos" className="mb-3 inline-flex items-center gap-1.5 text-small text-soft hover:text-ink">
-        <ArrowLeft aria-hidden className="size-3.5" /> Repos
+        <ArrowLeft aria-hidden className="size-3.5" /> {t('Repos')}
       </Link>
       <header className="mb-5 flex flex-wrap items-center gap-x-4 gap-y-3">
         <h1 className="text-display wrap-anywhere">{repo.name}</h1>
         <RepoPhase repo={repo} />
         <div className="ml-auto flex flex-wrap gap-2">
           <Button icon={<Plus />} onClick={() => openSheet({ name: 'task', draft: { repo: repo.name } })}>
-            New task
+            {t('New task')}
           </Button>
           {repo.source && (
             <Button icon={<RefreshCw />} isBusy={sync.isPending} onClick={() => sync.mutate()}>
-              Sync
+              {t('Sync')}
             </Button>
           )}
           <Confirm
-            title={`Remove ${repo.name}?`}
-            detail="The mirror is removed from Carrel. Where it comes from, nothing changes."
-            act="Remove"
+            title={t('Remove {name}?', { name: repo.name })}
+            detail={t('The mirror is removed from Carrel. Where it comes from, nothing changes.')}
+            act={t('Remove')}
             onConfirm={() => remove.mutate()}
           >
             <Button icon={<Trash2 />} className="hover:border-oxblood hover:text-oxblood">
-              Remove
+              {t('Remove')}
             </Button>
           </Confirm>
         </div>
       </header>
       {repo.note && (
         <div className="mb-5">
-          <Trouble title="It needs a look" detail={repo.note} />
+          <Trouble title={t('It needs a look')} detail={repo.note} />
         </div>
       )}
       <div className="grid grid-cols-1 gap-5 lg:grid-cols-2">
-        <Box title="Where">
+        <Box title={t('Where')}>
           <dl className="divide-y divide-line">
-            <Fact name="Source">{repo.source ?? 'It lives here.'}</Fact>
-            <Fact name="Branch">
+            <Fact name={t('Source')}>{repo.source ?? t('It lives here.')}</Fact>
+            <Fact name={t('Branch')}>
               {repo.default_branch ?? '…'}
               {repo.head && (
                 <span className="ml-2 font-mono text-small text-faint">{repo.head.slice(0, 10)}</span>
               )}
             </Fact>
-            <Fact name="Pulls at">{repo.forge ?? 'here, or where it comes from'}</Fact>
-            <Fact name="By git">
+            <Fact name={t('Pulls at')}>{repo.forge ?? t('here, or where it comes from')}</Fact>
+            <Fact name={t('By git')}>
               <span className="flex items-center gap-1">
                 <code className="min-w-0 truncate font-mono text-small">{gateway}</code>
-                <Copy text={`git clone ${gateway}`} label="Copy the command to clone it" />
+                <Copy text={`git clone ${gateway}`} label={t('Copy the command to clone it')} />
               </span>
             </Fact>
             {repo.synced_at && (
-              <Fact name="Synced">
+              <Fact name={t('Synced')}>
                 <Ago at={repo.synced_at} />
               </Fact>
             )}
           </dl>
           <Connection repo={repo.name} />
         </Box>
+        <PullRules key={`pulls ${repo.revision}`} repo={repo} onSaved={put} />
         <Rules key={repo.revision} repo={repo} onSaved={put} />
         <RepoTasks repo={repo.name} />
         <Pushes repo={repo.name} />
       </div>
     </>
-  )
-}
-
-function Box({ title, children }: { title: string; children: ReactNode }) {
-  return (
-    <section className="rounded-2xl border border-line bg-card px-5 py-4 shadow-card">
-      <h2 className="mb-2 text-lead">{title}</h2>
-      {children}
-    </section>
   )
 }
 
@@ -151,89 +146,11 @@ function Fact({ name, children }: { name: string; children: ReactNode }) {
   )
 }
 
-/** What is wanted of pushes and merges. */
-function Rules({ repo, onSaved }: { repo: RepoView; onSaved(repo: RepoView | undefined): void }) {
-  const [check, setCheck] = useState(repo.check_command ?? '')
-  const [merge, setMerge] = useState<string>(repo.merge ?? 'squash')
-  const [deny, setDeny] = useState((repo.deny_paths ?? []).join(' '))
-  const [keeps, setKeeps] = useState(Boolean(repo.keep_branches))
-  const save = useMutation({
-    mutationFn: (body: RepoChange) =>
-      ask(api.PATCH('/api/v1/repos/{name}', { params: { path: { name: repo.name } }, body })),
-    onSuccess: (answer) => {
-      onSaved(answer as RepoView | undefined)
-      toast('The rules are kept')
-    },
-  })
-  const fields = save.error instanceof Refusal ? save.error.fields : {}
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    save.mutate({
-      check_command: check.trim(),
-      merge: merge as NonNullable<RepoChange['merge']>,
-      deny_paths: deny.split(/\s+/).filter(Boolean),
-      keep_branches: keeps,
-    })
-  }
-  return (
-    <Box title="Rules">
-      <form onSubmit={submit} className="space-y-3.5">
-        <Field
-          label="Check before a merge"
-          error={fields.check_command}
-          hint="Runs in a sandbox on the merged result."
-        >
-          {(wiring) => (
-            <Input
-              {...wiring}
-              value={check}
-              placeholder="nothing is run"
-              onChange={(event) => setCheck(event.target.value)}
-              className="font-mono text-small"
-            />
-          )}
-        </Field>
-        <Field label="Merge by" error={fields.merge}>
-          {(wiring) => (
-            <Select {...wiring} value={merge} onChange={(event) => setMerge(event.target.value)}>
-              <option value="squash">squash: one commit per task</option>
-              <option value="merge">merge: a merge commit</option>
-              <option value="rebase">rebase: its commits, one by one</option>
-            </Select>
-          )}
-        </Field>
-        <Field label="Paths agents may not change" error={fields.deny_paths}>
-          {(wiring) => (
-            <Input
-              {...wiring}
-              value={deny}
-              placeholder=".github/** LICENSE"
-              onChange={(event) => setDeny(event.target.value)}
-              className="font-mono text-small"
-            />
-          )}
-        </Field>
-        <div className="flex items-center justify-between gap-3">
-          <Switch isOn={keeps} onChange={setKeeps}>
-            Keep branches after a merge
-          </Switch>
-          <Button type="submit" isBusy={save.isPending}>
-            Save
-          </Button>
-        </div>
-        {save.isError && Object.keys(fields).length === 0 && (
-          <Trouble title="The rules were not kept" detail={say(save.error)} />
-        )}
-      </form>
-    </Box>
-  )
-}
-
 function RepoTasks({ repo }: { repo: string }) {
   const cards = (useQuery(tasks).data ?? []).filter((task) => task.repo === repo)
   return (
-    <Box title="Tasks">
-      {cards.length === 0 && <p className="text-soft">None yet.</p>}
+    <Box title={t('Tasks')}>
+      {cards.length === 0 && <p className="text-soft">{t('None yet.')}</p>}
       <ul className="divide-y divide-line">
         {cards.slice(0, 12).map((task) => (
           <li key={task.id} className="flex items-center gap-3 py-2">
@@ -257,13 +174,15 @@ function RepoTasks({ repo }: { repo: string }) {
 function Pushes({ repo }: { repo: string }) {
   const { data } = useQuery(pushes(repo))
   return (
-    <Box title="Pushes">
-      {data?.length === 0 && <p className="text-soft">Nothing was pushed through the gateway yet.</p>}
+    <Box title={t('Pushes')}>
+      {data?.length === 0 && <p className="text-soft">{t('Nothing was pushed through the gateway yet.')}</p>}
       <ul className="divide-y divide-line">
         {data?.slice(0, 12).map((push) => (
           <li key={push.id} className="py-2">
             <p className="flex items-center gap-2">
-              <Chip tone={push.accepted ? 'lamp' : 'bad'}>{push.accepted ? 'accepted' : 'refused'}</Chip>
+              <Chip tone={push.accepted ? 'lamp' : 'bad'}>
+                {push.accepted ? t('accepted') : t('refused')}
+              </Chip>
               <span className="min-w-0 flex-1 truncate font-mono text-small">
                 {push.refs.map((it) => it.name.replace('refs/heads/', '')).join(', ')}
               </span>

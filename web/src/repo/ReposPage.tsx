@@ -11,9 +11,10 @@ import { isOver } from '../task/phases'
 import { tasks } from '../task/queries'
 import { Button } from '../ui/Button'
 import { Ago } from '../ui/Moments'
-import { count } from '../ui/money'
 import { Chip, Command, Empty, PageHead, Skeleton, Trouble } from '../ui/Small'
 import { useShortcuts } from '../ui/shortcuts'
+import { worded } from '../words/enums'
+import { rich, t, tn } from '../words/words'
 import { AddRepoDialog } from './AddRepoDialog'
 
 const route = getRouteApi('/frame/repos')
@@ -31,26 +32,28 @@ export function ReposPage() {
   })
   return (
     <>
-      <title>Repos · Carrel</title>
-      <PageHead title="Repos" lead="Each has a mirror here; a checkout costs milliseconds.">
+      <title>{t('Repos · Carrel')}</title>
+      <PageHead title={t('Repos')} lead={t('Each has a mirror here; a checkout costs milliseconds.')}>
         <Button tone="primary" icon={<Plus />} onClick={() => setAdding(true)}>
-          Add repository
+          {t('Add repository')}
         </Button>
       </PageHead>
       {list.isPending && <Skeleton className="h-32 rounded-2xl" />}
       {list.isError && !list.data && (
-        <Trouble title="The repositories could not be listed" detail={say(list.error)} />
+        <Trouble title={t('The repositories could not be listed')} detail={say(list.error)} />
       )}
       {list.data?.length === 0 && (
-        <Empty title="An empty shelf" art={<EmptyDesk />}>
+        <Empty title={t('An empty shelf')} art={<EmptyDesk />}>
           <p>
-            Add a repository by its address, by a path on this machine, or begin a new one that lives here.
+            {t(
+              'Add a repository by its address, by a path on this machine, or begin a new one that lives here.',
+            )}
           </p>
           <Command>carrel repo add https://github.com/acme/api</Command>
         </Empty>
       )}
       {list.data && list.data.length > 0 && (
-        <ul aria-label="Repositories" className="grid grid-cols-1 gap-3 sm:grid-cols-2 xl:grid-cols-3">
+        <ul aria-label={t('Repositories')} className="grid grid-cols-1 gap-3 sm:grid-cols-2 xl:grid-cols-3">
           {list.data.map((repo) => (
             <RepoCard key={repo.name} repo={repo} />
           ))}
@@ -81,16 +84,14 @@ function RepoCard({ repo }: { repo: RepoView }) {
         <RepoPhase repo={repo} />
       </div>
       <p className="truncate font-mono text-small text-soft" title={repo.source ?? undefined}>
-        {repo.source ?? 'lives here'}
+        {repo.source ?? t('lives here')}
       </p>
       <p className="mt-auto flex flex-wrap gap-x-3 text-small text-faint">
         {repo.default_branch && <span>{repo.default_branch}</span>}
-        {cards.length > 0 && <span className="text-soft">{count(cards.length, 'open task')}</span>}
-        {repo.synced_at && (
-          <span>
-            synced <Ago at={repo.synced_at} />
-          </span>
+        {cards.length > 0 && (
+          <span className="text-soft">{tn(cards.length, '{n} open task', '{n} open tasks')}</span>
         )}
+        {repo.synced_at && <span>{rich('synced {ago}', { ago: <Ago at={repo.synced_at} /> })}</span>}
       </p>
       {repo.note && <p className="text-small text-oxblood wrap-anywhere">{repo.note}</p>}
     </li>
@@ -101,7 +102,7 @@ export function RepoPhase({ repo }: { repo: RepoView }) {
   return (
     <span data-phase={repo.phase}>
       <Chip tone={repo.phase === 'ready' ? 'lamp' : repo.phase === 'failed' ? 'bad' : 'brass'}>
-        {repo.phase}
+        {worded(repo.phase)}
       </Chip>
     </span>
   )

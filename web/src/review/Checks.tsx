@@ -3,27 +3,28 @@ import { Link } from '@tanstack/react-router'
 import { Check as CheckIcon, CircleDashed, GitCompareArrows, Minus, X } from 'lucide-react'
 import { useChecks } from '../pull/queries'
 import type { Task } from '../task/types'
-import { gate } from './gate'
+import { rich, t } from '../words/words'
+import { useGate } from './gate'
 
 export function Checks({ task }: { task: Task }) {
   const checks = useChecks(task)
-  const blocked = gate(task, checks)
+  const blocked = useGate(task)
   if (checks.length === 0 && task.conflicts.length === 0 && !blocked) return null
   return (
     <div className="shrink-0 space-y-1.5 border-b border-line bg-paper px-4 py-2 text-small">
       {blocked && <p className="text-brass">{blocked.words}</p>}
       {checks.length > 0 && (
-        <ul aria-label="Checks" className="flex flex-wrap gap-x-4 gap-y-1">
+        <ul aria-label={t('Checks')} className="flex flex-wrap gap-x-4 gap-y-1">
           {checks.map((check) => (
             <li key={check.name} className="flex items-center gap-1.5">
               {check.state === 'passed' ? (
-                <CheckIcon aria-label="Passed" className="size-3.5 text-lamp" />
+                <CheckIcon aria-label={t('Passed')} className="size-3.5 text-lamp" />
               ) : check.state === 'failed' ? (
-                <X aria-label="Failed" className="size-3.5 text-oxblood" />
+                <X aria-label={t('Failed')} className="size-3.5 text-oxblood" />
               ) : check.state === 'skipped' ? (
-                <Minus aria-label="Skipped" className="size-3.5 text-faint" />
+                <Minus aria-label={t('Skipped')} className="size-3.5 text-faint" />
               ) : (
-                <CircleDashed aria-label="Running" className="size-3.5 animate-breathe text-brass" />
+                <CircleDashed aria-label={t('Running')} className="size-3.5 animate-breathe text-brass" />
               )}
               {check.url ? (
                 <a
@@ -45,20 +46,22 @@ export function Checks({ task }: { task: Task }) {
         <p key={conflict.task_id ?? 'base'} className="flex items-baseline gap-1.5 text-oxblood">
           <GitCompareArrows aria-hidden className="size-3.5 shrink-0 translate-y-0.5" />
           <span className="min-w-0 wrap-anywhere">
-            Conflicts with{' '}
-            {conflict.task_id == null ? (
-              <span className="font-medium">{task.base ?? 'its base'}</span>
-            ) : (
-              <Link
-                to="/tasks/$id"
-                params={{ id: String(conflict.task_id) }}
-                className="font-medium underline underline-offset-4"
-              >
-                task-{conflict.task_id}
-              </Link>
-            )}{' '}
-            in {conflict.paths.slice(0, 4).join(', ')}
-            {conflict.paths.length > 4 && ` and ${conflict.paths.length - 4} more`}
+            {rich('Conflicts with {what} in {list}', {
+              what:
+                conflict.task_id == null ? (
+                  <span className="font-medium">{task.base ?? t('its base')}</span>
+                ) : (
+                  <Link
+                    to="/tasks/$id"
+                    params={{ id: String(conflict.task_id) }}
+                    className="font-medium underline underline-offset-4"
+                  >
+                    {`task-${conflict.task_id}`}
+                  </Link>
+                ),
+              list: conflict.paths.slice(0, 4).join(', '),
+            })}
+            {conflict.paths.length > 4 && t(' and {n} more', { n: conflict.paths.length - 4 })}
           </span>
         </p>
       ))}

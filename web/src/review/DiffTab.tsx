@@ -1,22 +1,26 @@
 /** The review: files first, hunks when they come into sight, comments on lines, and one message for all of them. */
 import { useQuery } from '@tanstack/react-query'
-import { Columns2, Rows3, Send } from 'lucide-react'
+import { Columns2, MessageSquareText, Rows3, Send } from 'lucide-react'
 import { useMemo, useRef, useState } from 'react'
 import { Refusal, say } from '../api/problem'
+import { useRemarks, useVerdicts } from '../pull/queries'
 import { branchOf } from '../task/phases'
 import { diff } from '../task/queries'
 import type { Task } from '../task/types'
 import type { Act } from '../task/verbs'
 import { Button } from '../ui/Button'
 import { cx } from '../ui/cx'
-import { count } from '../ui/money'
 import { Empty, Skeleton, Trouble } from '../ui/Small'
 import { Switch } from '../ui/Switch'
 import { toast } from '../ui/Toast'
+import { t, tn } from '../words/words'
 import { Checks } from './Checks'
 import { FileSection } from './FileSection'
+import { JudgeDialog } from './JudgeDialog'
+import { fromOthers, mirror } from './mirror'
 import { type ReadFile, readFiles } from './patch'
-import { drafts, inOneMessage, useReview } from './review'
+import { type Comment, drafts, inOneMessage, useReview } from './review'
+import { Said } from './Said'
 
 export default function DiffTab({ task, act, since }: { task: Task; act: Act; since?: number | undefined }) {
   const patch = useQuery({
@@ -28,6 +32,9 @@ export default function DiffTab({ task, act, since }: { task: Task; act: Act; si
   const [isSplit, setSplit] = useState(() => localStorage.getItem('carrel.diff') === 'split')
   const [onlyNew, setOnlyNew] = useState(true)
   const [isSending, setSending] = useState(false)
+  const [isJudging, setJudging] = useState(false)
+  const said = fromOthers(useRemarks(task), task.id, review.comments)
+  const verdicts = useVerdicts(task)
   const scroller = useRef<HTMLDivElement>(null)
 
   const unread = files.filter((file) => review.read[file.path] !== file.sum)
@@ -37,7 +44,7 @@ export default function DiffTab({ task, act, since }: { task: Task; act: Act; si
 
   if (patch.isPending)
     return (
-      <div role="status" aria-label="Loading" className="space-y-3 p-4">
+      <div role="status" aria-label={t('Loading')} className="space-y-3 p-4">
         <Skeleton className="h-10" />
         <Skeleton className="h-48" />
         <Skeleton className="h-32" />
@@ -49,8 +56,8 @@ export default function DiffTab({ task, act, since }: { task: Task; act: Act; si
       <NothingYet />
     ) : (
       <div className="p-4">
-        <Trouble title="The diff could not be read" detail={say(patch.error)}>
-          <Button onClick={() => void patch.refetch()}>Try again</Button>
+        <Trouble title={t('The diff could not be read')} detail={say(patch.error)}>
+          <Button onClick={() => void patch.refetch()}>{t('Try again')}</Button>
         </Trouble>
       </div>
     )
@@ -68,21 +75,40 @@ export default function DiffTab({ task, act, since }: { task: Task; act: Act; si
       comments: now.comments.map((it) => (ids.has(it.id) ? { ...it, sentAt: task.head ?? '' } : it)),
       read: { ...now.read, ...Object.fromEntries(files.map((file) => [file.path, file.sum])) },
     }))
-    toast(`${count(ids.size, 'comment')} sent to the agent`)
+    toast(t('{size} sent to the agent', { size: tn(ids.size, '{n} comment', '{n} comments') }))
+    if (task.pull) await post(waiting)
+  }
+
+  // The agent has heard them; this is for people who look at the pull request.
+  const post = async (comments: readonly Comment[]) => {
+    for (const comment of comments) {
+      try {
+        await mirror(task, comment)
+        change((now) => ({
+          ...now,
+          comments: now.comments.map((it) =>
+            it.id === comment.id ? { ...it, isPosted: true as const } : it,
+          ),
+        }))
+      } catch (error) {
+        toast(t('A comment could not be put on the pull request'), say(error), 'bad')
+        return
+      }
+    }
   }
 
   const added = files.reduce((total, file) => total + file.added, 0)
   const removed = files.reduce((total, file) => total + file.removed, 0)
   return (
-    <section aria-label="Diff" className="flex min-h-0 flex-1 flex-col">
+    <section aria-label={t('Diff')} className="flex min-h-0 flex-1 flex-col">
       <header className="flex shrink-0 flex-wrap items-center gap-x-4 gap-y-1.5 border-b border-line px-4 py-2 text-small">
         <p className="font-medium">
-          {count(files.length, 'file')} <span className="text-lamp">+{added}</span>{' '}
+          {tn(files.length, '{n} file', '{n} files')} <span className="text-lamp">+{added}</span>{' '}
           <span className="text-oxblood">−{removed}</span>
         </p>
         {wasRead && (
           <Switch isOn={onlyNew} onChange={setOnlyNew}>
-            Since my last review{unread.length === 0 ? ': nothing' : ''}
+            {unread.length === 0 ? t('Since my last review: nothing') : t('Since my last review')}
           </Switch>
         )}
         <div className="ml-auto flex items-center gap-2">
@@ -94,7 +120,12 @@ export default function DiffTab({ task, act, since }: { task: Task; act: Act; si
               isBusy={isSending}
               onClick={() => void send()}
             >
-              Send {count(waiting.length, 'comment')}
+              {tn(waiting.length, 'Send {n} comment', 'Send {n} comments')}
+            </Button>
+          )}
+          {task.pull && task.phase === 'in_review' && (
+            <Button data-judge className="h-8" icon={<MessageSquareText />} onClick={() => setJudging(true)}>
+              {t('Review')}
             </Button>
           )}
           {unread.length > 0 && (
@@ -107,15 +138,15 @@ export default function DiffTab({ task, act, since }: { task: Task; act: Act; si
                 }))
               }
             >
-              Mark all read
+              {t('Mark all read')}
             </Button>
           )}
           <fieldset className="flex rounded-lg bg-well p-0.5 max-sm:hidden">
-            <legend className="sr-only">How the diff is laid out</legend>
+            <legend className="sr-only">{t('How the diff is laid out')}</legend>
             {(
               [
-                [false, 'Unified', Rows3],
-                [true, 'Split', Columns2],
+                [false, t('Unified'), Rows3],
+                [true, t('Split'), Columns2],
               ] as const
             ).map(([value, label, Icon]) => (
               <button
@@ -140,6 +171,8 @@ export default function DiffTab({ task, act, since }: { task: Task; act: Act; si
         </div>
       </header>
       <Checks task={task} />
+      <Said remarks={said.filter((it) => !it.path)} reviews={verdicts} />
+      <JudgeDialog task={task} isOpen={isJudging} onClose={() => setJudging(false)} />
       <div className="grid min-h-0 flex-1 xl:grid-cols-[13rem_minmax(0,1fr)]">
         <Tree
           files={files}
@@ -156,6 +189,8 @@ export default function DiffTab({ task, act, since }: { task: Task; act: Act; si
               head={task.head ?? undefined}
               isRead={review.read[file.path] === file.sum}
               comments={review.comments}
+              remarks={said.filter((it) => it.path === file.path)}
+              onPost={task.pull ? (comment) => void post([comment]) : undefined}
               onRead={(isRead) =>
                 change((now) => ({ ...now, read: { ...now.read, [file.path]: isRead ? file.sum : '' } }))
               }
@@ -170,8 +205,8 @@ export default function DiffTab({ task, act, since }: { task: Task; act: Act; si
 
 function NothingYet() {
   return (
-    <Empty title="No changes yet">
-      <p>What the agent changes against its base is read here, line by line.</p>
+    <Empty title={t('No changes yet')}>
+      <p>{t('What the agent changes against its base is read here, line by line.')}</p>
     </Empty>
   )
 }
@@ -190,7 +225,7 @@ function Tree({
 }) {
   return (
     <nav
-      aria-label="Changed files"
+      aria-label={t('Changed files')}
       className="min-h-0 overflow-y-auto border-r border-line py-2 max-xl:hidden"
     >
       <ul>

@@ -1,9 +1,12 @@
 /** One file of a diff: folded or open, read or not, with comments on its lines. */
 import { ChevronRight, MessageSquarePlus } from 'lucide-react'
 import { lazy, Suspense, useEffect, useRef, useState } from 'react'
+import type { PullComment } from '../pull/types'
 import { Button } from '../ui/Button'
 import { cx } from '../ui/cx'
 import { Chip, Skeleton } from '../ui/Small'
+import { worded } from '../words/enums'
+import { t } from '../words/words'
 import type { ReadFile } from './patch'
 import { type Comment, isFolded, MANY_LINES } from './review'
 
@@ -15,14 +18,27 @@ interface FileSectionProps {
   isRead: boolean
   head: string | undefined
   comments: readonly Comment[]
+  /** What others said of this file. */
+  remarks: readonly PullComment[]
+  onPost: ((comment: Comment) => void) | undefined
   onRead(isRead: boolean): void
   onComments(act: (now: readonly Comment[]) => readonly Comment[]): void
 }
 
-export function FileSection({ file, isSplit, isRead, head, comments, onRead, onComments }: FileSectionProps) {
+export function FileSection({
+  file,
+  isSplit,
+  isRead,
+  head,
+  comments,
+  remarks,
+  onPost,
+  onRead,
+  onComments,
+}: FileSectionProps) {
   const own = comments.filter((it) => it.path === file.path)
   const [isOpen, setOpen] = useState(
-    () => own.length > 0 || (!isFolded(file.path) && file.lines <= MANY_LINES && !isRead),
+    () => own.length + remarks.length > 0 || (!isFolded(file.path) && file.lines <= MANY_LINES && !isRead),
   )
   const [isSeen, setSeen] = useState(false)
   const [isAsking, setAsking] = useState(false)
@@ -61,9 +77,9 @@ export function FileSection({ file, isSplit, isRead, head, comments, onRead, onC
             {file.path}
           </span>
           {file.kind !== 'changed' && (
-            <Chip tone={file.kind === 'removed' ? 'bad' : 'lamp'}>{file.kind}</Chip>
+            <Chip tone={file.kind === 'removed' ? 'bad' : 'lamp'}>{worded(file.kind)}</Chip>
           )}
-          {isFolded(file.path) && <Chip>generated</Chip>}
+          {isFolded(file.path) && <Chip>{t('generated')}</Chip>}
         </button>
         <span className="shrink-0 font-mono text-tiny">
           <span className="text-lamp">+{file.added}</span>{' '}
@@ -72,8 +88,8 @@ export function FileSection({ file, isSplit, isRead, head, comments, onRead, onC
         <Button
           tone="quiet"
           className="h-7 px-2 text-small"
-          aria-label={`Comment on ${file.path}`}
-          title="Comment on a line"
+          aria-label={t('Comment on {path}', { path: file.path })}
+          title={t('Comment on a line')}
           onClick={() => {
             setOpen(true)
             setSeen(true)
@@ -92,13 +108,13 @@ export function FileSection({ file, isSplit, isRead, head, comments, onRead, onC
             }}
             className="accent-(--lamp)"
           />
-          Read
+          {t('Read')}
         </label>
       </header>
       {isOpen && (
         <div className="border-t border-line">
           {file.isBinary ? (
-            <p className="px-4 py-3 text-small text-soft">A binary file.</p>
+            <p className="px-4 py-3 text-small text-soft">{t('A binary file.')}</p>
           ) : isSeen ? (
             <Suspense fallback={<Skeleton className="m-3 h-20" />}>
               <Hunks
@@ -106,6 +122,8 @@ export function FileSection({ file, isSplit, isRead, head, comments, onRead, onC
                 isSplit={isSplit}
                 head={head}
                 comments={own}
+                remarks={remarks}
+                onPost={onPost}
                 isAsking={isAsking}
                 onAsked={() => setAsking(false)}
                 onComments={onComments}

@@ -1,20 +1,28 @@
 /** The lines of one file, coloured, with comments between them. Loaded when the first file is looked at. */
 import { type DiffLineAnnotation, type FileDiffMetadata, processFile } from '@pierre/diffs'
 import { FileDiff } from '@pierre/diffs/react'
-import { Plus } from 'lucide-react'
+import { ExternalLink, Plus } from 'lucide-react'
 import { useMemo, useState } from 'react'
+import type { PullComment } from '../pull/types'
+import { Prose } from '../talk/Prose'
 import { Button } from '../ui/Button'
 import { inputLook } from '../ui/Field'
+import { Ago } from '../ui/Moments'
 import { Chip } from '../ui/Small'
 import { useIsDark } from '../ui/theme'
+import { t } from '../words/words'
+import { sideOf } from './mirror'
 import type { ReadFile } from './patch'
 import { type Comment, type CommentState, type Side, stateOf } from './review'
+import { isElsewhere } from './Said'
 
 interface HunksProps {
   file: ReadFile
   isSplit: boolean
   head: string | undefined
   comments: readonly Comment[]
+  remarks: readonly PullComment[]
+  onPost: ((comment: Comment) => void) | undefined
   isAsking: boolean
   onAsked(): void
   onComments(act: (now: readonly Comment[]) => readonly Comment[]): void
@@ -25,11 +33,21 @@ interface Place {
   line: number
 }
 
-type Note = { comment: Comment; state: CommentState } | { place: Place }
+type Note = { comment: Comment; state: CommentState } | { remark: PullComment } | { place: Place }
 
 const THEME = { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' } as const
 
-export default function Hunks({ file, isSplit, head, comments, isAsking, onAsked, onComments }: HunksProps) {
+export default function Hunks({
+  file,
+  isSplit,
+  head,
+  comments,
+  remarks,
+  onPost,
+  isAsking,
+  onAsked,
+  onComments,
+}: HunksProps) {
   const isDark = useIsDark()
   const parsed = useMemo(() => processFile(file.text, { cacheKey: file.sum, isGitDiff: true }), [file])
   const [place, setPlace] = useState<Place>()
@@ -50,13 +68,15 @@ export default function Hunks({ file, isSplit, head, comments, isAsking, onAsked
     [isDark, isSplit],
   )
   if (!parsed || parsed.hunks.length === 0)
-    return <p className="px-4 py-3 text-small text-soft">Nothing but its name or mode changed.</p>
+    return <p className="px-4 py-3 text-small text-soft">{t('Nothing but its name or mode changed.')}</p>
 
   const notes: DiffLineAnnotation<Note>[] = comments.map((comment) => ({
     side: comment.side,
     lineNumber: comment.line,
     metadata: { comment, state: stateOf(comment, lineAt(parsed, comment), head) },
   }))
+  for (const remark of remarks)
+    notes.push({ side: sideOf(remark), lineNumber: remark.line ?? 0, metadata: { remark } })
   // A comment whose line left the diff is shown above it, not lost.
   const [placed, strays] = split(
     notes,
@@ -77,9 +97,14 @@ export default function Hunks({ file, isSplit, head, comments, isAsking, onAsked
         onAdd={(text) => add(note.place, text)}
         onCancel={() => setPlace(undefined)}
       />
+    ) : 'remark' in note ? (
+      <RemarkCard remark={note.remark} />
     ) : (
       <CommentCard
         note={note}
+        onPost={
+          onPost && note.state !== 'draft' && !note.comment.isPosted ? () => onPost(note.comment) : undefined
+        }
         onRemove={() => onComments((now) => now.filter((it) => it.id !== note.comment.id))}
       />
     )
@@ -97,7 +122,7 @@ export default function Hunks({ file, isSplit, head, comments, isAsking, onAsked
         />
       )}
       {strays.map((it) => (
-        <div key={'comment' in it.metadata ? it.metadata.comment.id : 'place'}>{render(it.metadata)}</div>
+        <div key={nameOf(it.metadata)}>{render(it.metadata)}</div>
       ))}
       <FileDiff<Note>
         fileDiff={parsed}
@@ -107,7 +132,7 @@ export default function Hunks({ file, isSplit, head, comments, isAsking, onAsked
         renderGutterUtility={(getHoveredLine) => (
           <button
             type="button"
-            aria-label="Comment on this line"
+            aria-label={t('Comment on this line')}
             className="grid size-5 place-items-center rounded bg-lamp text-on-lamp shadow-card"
             onClick={() => {
               const hovered = getHoveredLine()
@@ -175,8 +200,8 @@ function CommentForm({
         // biome-ignore lint/a11y/noAutofocus: the form was opened to write here
         autoFocus
         rows={3}
-        aria-label={`Comment on line ${place.line}`}
-        placeholder="What should be different here?"
+        aria-label={t('Comment on line {line}', { line: place.line })}
+        placeholder={t('What should be different here?')}
         value={text}
         onChange={(event) => setText(event.target.value)}
         onKeyDown={(event) => {
@@ -188,27 +213,57 @@ function CommentForm({
       />
       <div className="flex gap-2">
         <Button type="submit" tone="primary" className="h-8" disabled={!text.trim()}>
-          Add to the review
+          {t('Add to the review')}
         </Button>
         <Button tone="quiet" className="h-8" onClick={onCancel}>
-          Cancel
+          {t('Cancel')}
         </Button>
       </div>
     </form>
   )
 }
 
+const nameOf = (note: Note) =>
+  'comment' in note ? note.comment.id : 'remark' in note ? note.remark.id : 'place'
+
+/** What somebody said of a line, here or at the forge. */
+function RemarkCard({ remark }: { remark: PullComment }) {
+  return (
+    <div
+      data-remark={remark.id}
+      className="m-2 max-w-2xl rounded-xl border border-line bg-paper px-3 py-2 font-sans whitespace-normal text-ink shadow-card"
+    >
+      <p className="flex items-center gap-2 text-small text-faint">
+        <span className="font-medium text-soft">{remark.author}</span>
+        {remark.line != null && <span>{t('line {line}', { line: remark.line })}</span>}
+        <Ago at={remark.created_at} />
+        {isElsewhere(remark.url) && (
+          <a href={remark.url} target="_blank" rel="noreferrer" className="ml-auto hover:text-ink">
+            <ExternalLink aria-label={t('Where it was said')} className="size-3.5" />
+          </a>
+        )}
+      </p>
+      <div className="mt-1">
+        <Prose text={remark.body} />
+      </div>
+    </div>
+  )
+}
+
 const STATES: Record<CommentState, { word: string; tone: 'brass' | 'plain' | 'lamp' }> = {
-  draft: { word: 'not sent yet', tone: 'brass' },
-  sent: { word: 'sent', tone: 'plain' },
-  addressed: { word: 'addressed', tone: 'lamp' },
+  draft: { word: t('not sent yet'), tone: 'brass' },
+  sent: { word: t('sent'), tone: 'plain' },
+  addressed: { word: t('addressed'), tone: 'lamp' },
 }
 
 function CommentCard({
   note,
+  onPost,
   onRemove,
 }: {
   note: { comment: Comment; state: CommentState }
+  /** Puts it on the pull request, where that did not work the first time. */
+  onPost: (() => void) | undefined
   onRemove(): void
 }) {
   const { comment, state } = note
@@ -218,10 +273,17 @@ function CommentCard({
       className="m-2 max-w-2xl rounded-xl border border-line bg-paper px-3 py-2 font-sans whitespace-normal text-ink shadow-card"
     >
       <p className="flex items-center gap-2 text-small text-faint">
-        line {comment.line} <Chip tone={STATES[state].tone}>{STATES[state].word}</Chip>
-        <button type="button" onClick={onRemove} className="ml-auto hover:text-oxblood">
-          Remove
-        </button>
+        {t('line {line}', { line: comment.line })} <Chip tone={STATES[state].tone}>{STATES[state].word}</Chip>
+        <span className="ml-auto flex gap-3">
+          {onPost && (
+            <button type="button" onClick={onPost} className="hover:text-ink">
+              {t('Post at the pull request')}
+            </button>
+          )}
+          <button type="button" onClick={onRemove} className="hover:text-oxblood">
+            {t('Remove')}
+          </button>
+        </span>
       </p>
       <p className="mt-1 whitespace-pre-wrap wrap-anywhere">{comment.text}</p>
     </div>
@@ -250,7 +312,7 @@ function AskLine({
       }}
     >
       <label className="flex items-center gap-2">
-        Comment on line
+        {t('Comment on line')}
         <input
           // biome-ignore lint/a11y/noAutofocus: the form was opened to write here
           autoFocus
@@ -261,12 +323,12 @@ function AskLine({
         />
       </label>
       <Button type="submit" className="h-8" disabled={!isThere}>
-        Write
+        {t('Write')}
       </Button>
       <Button tone="quiet" className="h-8" onClick={onCancel}>
-        Cancel
+        {t('Cancel')}
       </Button>
-      {!isThere && <span className="text-faint">That line is not in this diff.</span>}
+      {!isThere && <span className="text-faint">{t('That line is not in this diff.')}</span>}
     </form>
   )
 }

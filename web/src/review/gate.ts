@@ -1,6 +1,10 @@
 /** What keeps a task from being merged, in one sentence; nothing when nothing does. The server has the last word. */
-import type { Check } from '../pull/types'
+import { useQuery } from '@tanstack/react-query'
+import { repos } from '../api/queries'
+import { useChecks, usePull } from '../pull/queries'
+import type { Check, Pull } from '../pull/types'
 import type { Task } from '../task/types'
+import { t, tn } from '../words/words'
 
 export interface Gate {
   words: string
@@ -8,19 +12,55 @@ export interface Gate {
   isShut: boolean
 }
 
-export function gate(task: Task, checks: readonly Check[] = []): Gate | undefined {
+/** What is known of a task's pull beside the task itself. */
+export interface Known {
+  checks?: readonly Check[] | undefined
+  pull?: Pull | undefined
+  /** How many must approve. */
+  approvals?: number | undefined
+}
+
+export function gate(task: Task, { checks = [], pull, approvals = 0 }: Known = {}): Gate | undefined {
   if (task.phase !== 'in_review') return undefined
-  if (task.want === 'merged') return { words: 'It is in the merge lane.', isShut: true }
+  if (task.want === 'merged') return { words: t('It is in the merge lane.'), isShut: true }
   const failed = checks.filter((check) => check.state === 'failed')
   const pending = checks.filter((check) => check.state === 'pending')
   if (failed.length > 0)
     return {
-      words: `Not mergeable: ${failed.map((check) => check.name).join(', ')} ${failed.length === 1 ? 'fails' : 'fail'}.`,
+      words: tn(failed.length, 'Not mergeable: {checks} fails.', 'Not mergeable: {checks} fail.', {
+        checks: failed.map((check) => check.name).join(', '),
+      }),
       isShut: true,
     }
   if (task.pull?.phase === 'conflicted')
-    return { words: `Not mergeable: it conflicts with ${task.base ?? 'its base'}. Rebase it.`, isShut: true }
+    return {
+      words: t('Not mergeable: it conflicts with {base}. Rebase it.', { base: task.base ?? t('its base') }),
+      isShut: true,
+    }
+  if (pull?.draft) return { words: t('Not mergeable: it is a draft, still being worked on.'), isShut: true }
+  if (pull?.verdict === 'changes_requested')
+    return { words: t('Not mergeable: a reviewer wants changes first.'), isShut: true }
+  const lacking = approvals - (pull?.approvals ?? 0)
+  if (lacking > 0)
+    return {
+      words:
+        lacking === 1
+          ? t('Not mergeable: one more approval is missing.')
+          : t('Not mergeable: {lacking} more approvals are missing.', { lacking }),
+      isShut: true,
+    }
   if (pending.length > 0)
-    return { words: `Waiting for ${pending.map((check) => check.name).join(', ')}.`, isShut: false }
+    return {
+      words: t('Waiting for {list}.', { list: pending.map((check) => check.name).join(', ') }),
+      isShut: false,
+    }
   return undefined
+}
+
+/** The same with everything that the page knows. */
+export function useGate(task: Task): Gate | undefined {
+  const checks = useChecks(task)
+  const pull = usePull(task)
+  const rules = useQuery(repos).data?.find((it) => it.name === task.repo)?.pulls
+  return gate(task, { checks, pull, approvals: rules?.approvals ?? 0 })
 }

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import type { Pull, PullComment } from '../pull/types'
 import { aTask } from '../task/sample'
 import { gate } from './gate'
+import { asRemark, fromOthers, sideOf, stampOf } from './mirror'
 import { readFiles } from './patch'
 import { type Comment, inOneMessage, isFolded, stateOf, sum } from './review'
 
@@ -110,20 +112,49 @@ describe('the gate', () => {
   const task = aTask({ phase: 'in_review', pull: { number: 1, url: '', phase: 'mergeable' } })
 
   it('is open when nothing blocks', () =>
-    expect(gate(task, [{ name: 'test', state: 'passed' }])).toBeUndefined())
+    expect(gate(task, { checks: [{ name: 'test', state: 'passed' }] })).toBeUndefined())
   it('names what fails', () =>
-    expect(gate(task, [{ name: 'test', state: 'failed' }])).toEqual({
+    expect(gate(task, { checks: [{ name: 'test', state: 'failed' }] })).toEqual({
       words: 'Not mergeable: test fails.',
       isShut: true,
     }))
   it('waits without shutting', () =>
-    expect(gate(task, [{ name: 'test', state: 'pending' }])).toEqual({
+    expect(gate(task, { checks: [{ name: 'test', state: 'pending' }] })).toEqual({
       words: 'Waiting for test.',
       isShut: false,
     }))
   it('asks for a rebase', () =>
     expect(gate({ ...task, pull: { number: 1, url: '', phase: 'conflicted' } })?.words).toContain('Rebase'))
+  it('counts approvals against the rules of the repository', () => {
+    const pull = { draft: false, verdict: null, approvals: 1 } as unknown as Pull
+    expect(gate(task, { pull, approvals: 1 })).toBeUndefined()
+    expect(gate(task, { pull, approvals: 2 })).toEqual({
+      words: 'Not mergeable: one more approval is missing.',
+      isShut: true,
+    })
+    expect(gate(task, { pull, approvals: 3 })?.words).toContain('2 more approvals')
+    expect(gate(task, { pull: { ...pull, verdict: 'changes_requested' } })?.words).toContain('wants changes')
+    expect(gate(task, { pull: { ...pull, draft: true } })?.isShut).toBe(true)
+  })
   it('says when it is on its way', () => expect(gate({ ...task, want: 'merged' })?.isShut).toBe(true))
   it('has nothing to say before there is a review', () =>
     expect(gate(aTask({ phase: 'working' }))).toBeUndefined())
+})
+
+describe('a comment at the pull request', () => {
+  const own: Comment = { id: 'mabc-1', path: 'a.rs', side: 'deletions', line: 3, code: 'two', text: 'Why?' }
+  it('names its line, and has a stamp that makes it one', () =>
+    expect(asRemark(7, own)).toEqual({
+      body: 'Why?',
+      path: 'a.rs',
+      line: 3,
+      side: 'old',
+      stamp: 'review.7.mabc-1',
+    }))
+  it('is not shown twice to whoever wrote it', () => {
+    const remark = (id: string, stamp?: string) => ({ id, stamp, side: 'old' }) as unknown as PullComment
+    const all = [remark('1', stampOf(7, own.id)), remark('2', stampOf(7, 'other')), remark('3')]
+    expect(fromOthers(all, 7, [own]).map((it) => it.id)).toEqual(['2', '3'])
+    expect(sideOf(all[0] as PullComment)).toBe('deletions')
+  })
 })

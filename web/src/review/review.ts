@@ -13,6 +13,8 @@ export interface Comment {
   text: string
   /** The head it was sent at; a draft has none. */
   sentAt?: string
+  /** It stands at the pull request too. */
+  isPosted?: true
 }
 
 export interface Review {
@@ -87,6 +89,7 @@ export function inOneMessage(comments: readonly Comment[], branch: string): stri
     return `${at + 1}. \`${where}\`\n   > ${comment.code.trim().slice(0, 200)}\n\n   ${comment.text.trim().replaceAll('\n', '\n   ')}`
   })
   const many = comments.length === 1 ? 'one comment' : `${comments.length} comments`
+  // In English whatever the page speaks: it is read by an agent.
   return `Review of ${branch}: ${many}. Please address each of them, or say why not.\n\n${points.join('\n\n')}`
 }
 

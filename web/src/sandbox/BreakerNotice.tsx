@@ -1,6 +1,7 @@
 import type { ProviderView } from '../api/types'
 import { cx } from '../ui/cx'
 import { Until } from '../ui/Moments'
+import { rich, t, tn } from '../words/words'
 
 /** Where a provider's circuit breaker stands, in words. Says nothing while all is well. */
 export function BreakerNotice({ provider }: { provider: ProviderView }) {
@@ -17,17 +18,12 @@ export function BreakerNotice({ provider }: { provider: ProviderView }) {
     >
       <p className={cx('font-medium', isOpen ? 'text-oxblood' : 'text-brass')}>
         {isOpen
-          ? `Provider ${provider.name} is unavailable`
-          : `Provider ${provider.name} is being tried again`}
+          ? t('Provider {name} is unavailable', { name: provider.name })
+          : t('Provider {name} is being tried again', { name: provider.name })}
       </p>
       <p className="text-small text-soft">
-        {failures} {failures === 1 ? 'failure' : 'failures'} in a row
-        {isOpen && retry_at && (
-          <>
-            {' '}
-            · next try in <Until at={retry_at} />
-          </>
-        )}
+        {tn(failures, '{n} failure in a row', '{n} failures in a row')}
+        {isOpen && retry_at && <> {rich('· next try in {until}', { until: <Until at={retry_at} /> })}</>}
       </p>
       {last_error && <p className="basis-full font-mono text-small text-ink wrap-anywhere">{last_error}</p>}
     </div>

@@ -1,5 +1,6 @@
 import type { Phase } from '../api/types'
 import { cx } from '../ui/cx'
+import { t } from '../words/words'
 
 const LAMPS: Record<Phase, string> = {
   requested: 'fill-brass/50',
@@ -8,7 +9,7 @@ const LAMPS: Record<Phase, string> = {
   paused: 'fill-slate',
   closing: 'fill-clay',
   gone: 'fill-line-strong',
-  failed: 'fill-oxblood',
+  failed: t('fill-oxblood'),
 }
 
 const MOVES: Partial<Record<Phase, string>> = {

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react'
 import type { SandboxView } from '../api/types'
 import { Confirm } from '../ui/Confirm'
+import { rich, t } from '../words/words'
 
 interface DestroyButtonProps {
   sandbox: SandboxView
@@ -13,12 +14,10 @@ export function DestroyButton({ sandbox, onConfirm, children }: DestroyButtonPro
   return (
     <Confirm
       title={
-        <>
-          Destroy <span className="font-mono font-medium">{sandbox.id}</span>?
-        </>
+        <>{rich('Destroy {id}', { id: <span className="font-mono font-medium">{sandbox.id}</span> })}?</>
       }
-      detail="Its processes end and its files are removed. Work that was not pushed is lost."
-      act="Destroy"
+      detail={t('Its processes end and its files are removed. Work that was not pushed is lost.')}
+      act={t('Destroy')}
       onConfirm={onConfirm}
     >
       {children}

@@ -11,6 +11,7 @@ import { Dialog, DialogBody, DialogFoot } from '../ui/Dialog'
 import { Field, Input, Select } from '../ui/Field'
 import { Kbd, Trouble } from '../ui/Small'
 import { Switch } from '../ui/Switch'
+import { rich, t } from '../words/words'
 import { BLANK, type FieldErrors, type Form, homeless, isUnderMore, type Pair, place, read } from './form'
 
 /** A new sandbox. Everything has a default, so the first view is one button. */
@@ -19,8 +20,8 @@ export function NewSandboxDialog({ isOpen, onClose }: { isOpen: boolean; onClose
     <Dialog
       isOpen={isOpen}
       onClose={onClose}
-      title="New sandbox"
-      lead="A private desk. Every field has a sensible answer already."
+      title={t('New sandbox')}
+      lead={t('A private desk. Every field has a sensible answer already.')}
     >
       <NewSandboxForm onDone={onClose} />
     </Dialog>
@@ -83,10 +84,10 @@ function NewSandboxForm({ onDone }: { onDone(): void }) {
     >
       <DialogBody>
         <div className="grid gap-4 sm:grid-cols-2">
-          <Field label="Template" error={errors.template} className="sm:col-span-2">
+          <Field label={t('Template')} error={errors.template} className="sm:col-span-2">
             {(wiring) => (
               <>
-                <Input {...wiring} {...text('template')} autoFocus list={templates} placeholder="host" />
+                <Input {...wiring} {...text('template')} autoFocus list={templates} placeholder={t('host')} />
                 <datalist id={templates}>
                   {[...new Set(places.data?.flatMap((it) => it.templates))].map((name) => (
                     <option key={name} value={name} />
@@ -95,27 +96,27 @@ function NewSandboxForm({ onDone }: { onDone(): void }) {
               </>
             )}
           </Field>
-          <Field label="Provider" error={errors.provider}>
+          <Field label={t('Provider')} error={errors.provider}>
             {(wiring) => (
               <Select
                 {...wiring}
                 value={form.provider}
                 onChange={(event) => set('provider', event.target.value)}
               >
-                <option value="">Carrel chooses</option>
+                <option value="">{t('Carrel chooses')}</option>
                 {places.data?.map((provider) => (
                   <option key={provider.name} value={provider.name}>
                     {provider.name}
-                    {provider.isolation.length === 0 ? ' (not set up)' : ''}
-                    {provider.breaker.state === 'closed' ? '' : ' (in trouble)'}
+                    {provider.isolation.length === 0 ? t(' (not set up)') : ''}
+                    {provider.breaker.state === 'closed' ? '' : t(' (in trouble)')}
                   </option>
                 ))}
               </Select>
             )}
           </Field>
-          <Field label="Lifetime" error={errors.timeout_s}>
+          <Field label={t('Lifetime')} error={errors.timeout_s}>
             {(wiring) => (
-              <Input {...wiring} {...text('lifetime')} placeholder="as the server has it, or 1h30m" />
+              <Input {...wiring} {...text('lifetime')} placeholder={t('as the server has it, or 1h30m')} />
             )}
           </Field>
         </div>
@@ -131,59 +132,65 @@ function NewSandboxForm({ onDone }: { onDone(): void }) {
             aria-hidden
             className={`size-4 transition-transform duration-150 ${isMore ? 'rotate-90' : ''}`}
           />
-          More
+          {t('More')}
         </button>
 
         <div id={more} hidden={!isMore} className="mt-3 space-y-5">
           <Switch isOn={form.auto_pause} onChange={(isOn) => set('auto_pause', isOn)}>
-            Pause instead of ending when the lifetime is over
+            {t('Pause instead of ending when the lifetime is over')}
           </Switch>
           <fieldset className="grid grid-cols-2 gap-4 sm:grid-cols-4">
-            <legend className="mb-2 font-serif font-semibold">Limits</legend>
-            <Field label="CPUs" error={errors['limits.cpus']}>
+            <legend className="mb-2 font-serif font-semibold">{t('Limits')}</legend>
+            <Field label={t('CPUs')} error={errors['limits.cpus']}>
               {(wiring) => <Input {...wiring} {...text('cpus')} inputMode="decimal" />}
             </Field>
-            <Field label="Memory, MB" error={errors['limits.memory_mb']}>
+            <Field label={t('Memory, MB')} error={errors['limits.memory_mb']}>
               {(wiring) => <Input {...wiring} {...text('memory_mb')} inputMode="numeric" />}
             </Field>
-            <Field label="Disk, MB" error={errors['limits.disk_mb']}>
+            <Field label={t('Disk, MB')} error={errors['limits.disk_mb']}>
               {(wiring) => <Input {...wiring} {...text('disk_mb')} inputMode="numeric" />}
             </Field>
-            <Field label="Processes" error={errors['limits.pids']}>
+            <Field label={t('Processes')} error={errors['limits.pids']}>
               {(wiring) => <Input {...wiring} {...text('pids')} inputMode="numeric" />}
             </Field>
           </fieldset>
           <fieldset className="grid gap-4 sm:grid-cols-2">
-            <legend className="mb-2 font-serif font-semibold">Network</legend>
-            <Field label="Reach" error={errors['network.mode'] ?? errors.network}>
+            <legend className="mb-2 font-serif font-semibold">{t('Network')}</legend>
+            <Field label={t('Reach')} error={errors['network.mode'] ?? errors.network}>
               {(wiring) => (
                 <Select
                   {...wiring}
                   value={form.mode}
                   onChange={(event) => set('mode', event.target.value as Form['mode'])}
                 >
-                  <option value="">As the server has it</option>
-                  <option value="none">None</option>
-                  <option value="allow">Only these hosts</option>
-                  <option value="open">Open</option>
+                  <option value="">{t('As the server has it')}</option>
+                  <option value="none">{t('None')}</option>
+                  <option value="allow">{t('Only these hosts')}</option>
+                  <option value="open">{t('Open')}</option>
                 </Select>
               )}
             </Field>
             {form.mode === 'allow' && (
-              <Field label="Hosts" error={errors['network.allow']} hint="Apart by spaces or commas.">
-                {(wiring) => <Input {...wiring} {...text('allow')} placeholder="crates.io *.npmjs.org" />}
+              <Field
+                label={t('Hosts')}
+                error={errors['network.allow']}
+                hint={t('Apart by spaces or commas.')}
+              >
+                {(wiring) => (
+                  <Input {...wiring} {...text('allow')} placeholder={t('crates.io *.npmjs.org')} />
+                )}
               </Field>
             )}
           </fieldset>
           <Pairs
-            title="Metadata"
+            title={t('Metadata')}
             what="metadata"
             pairs={form.metadata}
             error={errors.metadata}
             onChange={(pairs) => set('metadata', pairs)}
           />
           <Pairs
-            title="Environment"
+            title={t('Environment')}
             what="variable"
             pairs={form.env}
             error={errors.env}
@@ -194,7 +201,7 @@ function NewSandboxForm({ onDone }: { onDone(): void }) {
         {create.isError && (Object.keys(errors).length === 0 || stray.length > 0) && (
           <div className="mt-4">
             <Trouble
-              title="The sandbox was not created"
+              title={t('The sandbox was not created')}
               detail={
                 stray.length > 0
                   ? stray.map(([field, detail]) => `${field}: ${detail}`).join('; ')
@@ -206,13 +213,13 @@ function NewSandboxForm({ onDone }: { onDone(): void }) {
       </DialogBody>
       <DialogFoot>
         <span className="mr-auto hidden items-center gap-1 text-small text-faint sm:flex">
-          <Kbd>Ctrl</Kbd> <Kbd>Enter</Kbd> creates
+          <Kbd>{t('Ctrl')}</Kbd> {rich('{key} creates', { key: <Kbd>{t('Enter')}</Kbd> })}
         </span>
         <Button tone="quiet" onClick={onDone}>
-          Cancel
+          {t('Cancel')}
         </Button>
         <Button tone="primary" type="submit" isBusy={create.isPending}>
-          {create.isPending ? 'Creating…' : 'Create sandbox'}
+          {create.isPending ? t('Creating…') : t('Create sandbox')}
         </Button>
       </DialogFoot>
     </form>
@@ -238,22 +245,22 @@ function Pairs({ title, what, pairs, error, onChange }: PairsProps) {
         {pairs.map((pair, index) => (
           <div key={pair.row} className="flex items-center gap-2">
             <Input
-              aria-label={`Name of ${what} ${index + 1}`}
-              placeholder="name"
+              aria-label={t('Name of {what} {index}', { what, index: index + 1 })}
+              placeholder={t('name')}
               autoFocus={pair.name === ''}
               value={pair.name}
               onChange={(event) => edit(pair.row, { name: event.target.value })}
               className="font-mono text-small"
             />
             <Input
-              aria-label={`Value of ${what} ${index + 1}`}
-              placeholder="value"
+              aria-label={t('Value of {what} {index}', { what, index: index + 1 })}
+              placeholder={t('value')}
               value={pair.value}
               onChange={(event) => edit(pair.row, { value: event.target.value })}
               className="font-mono text-small"
             />
             <IconButton
-              label={`Remove ${what} ${index + 1}`}
+              label={t('Remove {what} {index}', { what, index: index + 1 })}
               onClick={() => onChange(pairs.filter((it) => it.row !== pair.row))}
             >
               <X />
@@ -271,7 +278,7 @@ function Pairs({ title, what, pairs, error, onChange }: PairsProps) {
           className="-ml-2 h-8 px-2"
           onClick={() => onChange([...pairs, { row: (pairs.at(-1)?.row ?? 0) + 1, name: '', value: '' }])}
         >
-          Add {what}
+          {t('Add {what}', { what })}
         </Button>
       </div>
     </fieldset>

@@ -1,6 +1,7 @@
 import type { Phase, SandboxView } from '../api/types'
 import { cx } from '../ui/cx'
 import { Age } from '../ui/Moments'
+import { t } from '../words/words'
 import type { Line } from './journal'
 import { LOOKS } from './phases'
 
@@ -15,7 +16,7 @@ interface Stop {
 export function PhaseTrack({ sandbox, lines }: { sandbox: SandboxView; lines: readonly Line[] }) {
   const stops = track(sandbox, lines)
   return (
-    <ol aria-label="Life of this sandbox" className="flex min-w-0">
+    <ol aria-label={t('Life of this sandbox')} className="flex min-w-0">
       {stops.map((stop, index) => {
         const look = LOOKS[stop.phase]
         const isReached = stop.state === 'passed' || stop.state === 'here'

@@ -6,6 +6,7 @@
 import { Link } from '@tanstack/react-router'
 import { memo } from 'react'
 import type { Phase as PhaseName, SandboxView } from '../api/types'
+import { t } from '../words/words'
 import { Desk } from './Desk'
 import { LOOKS } from './phases'
 
@@ -22,7 +23,9 @@ export function ReadingRoom({ sandboxes }: { sandboxes: readonly SandboxView[] }
         <Seat key={sandbox.id} id={sandbox.id} phase={sandbox.phase} task={sandbox.task_id} />
       ))}
       {sandboxes.length > MOST && (
-        <span className="pl-1 text-small text-faint">and {sandboxes.length - MOST} more</span>
+        <span className="pl-1 text-small text-faint">
+          {t('and {n} more', { n: sandboxes.length - MOST })}
+        </span>
       )}
     </div>
   )

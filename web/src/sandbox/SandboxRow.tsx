@@ -7,6 +7,8 @@ import { Copy } from '../ui/Copy'
 import { cx } from '../ui/cx'
 import { Age, Lifetime } from '../ui/Moments'
 import { Chip } from '../ui/Small'
+import { worded } from '../words/enums'
+import { t } from '../words/words'
 import { DestroyButton } from './DestroyButton'
 import { Phase } from './Phase'
 import { limitsInWords, possible } from './phases'
@@ -45,7 +47,7 @@ export const SandboxRow = memo(function SandboxRow({ sandbox, isAmongLiving }: S
         to="/sandboxes/$id"
         params={{ id: sandbox.id }}
         data-row
-        aria-label={`Sandbox ${sandbox.id}, ${sandbox.phase}`}
+        aria-label={t('Sandbox {id}, {phase}', { id: sandbox.id, phase: worded(sandbox.phase) })}
         className="absolute inset-0 rounded-lg -outline-offset-2"
       />
       <div className="order-2 ml-auto lg:order-none lg:ml-0">
@@ -59,7 +61,7 @@ export const SandboxRow = memo(function SandboxRow({ sandbox, isAmongLiving }: S
           </span>
           <Copy
             text={sandbox.id}
-            label={`Copy ${sandbox.id}`}
+            label={t('Copy {id}', { id: sandbox.id })}
             className="relative z-10 -my-1 size-7 lg:opacity-0 lg:group-focus-within:opacity-100 lg:group-hover:opacity-100"
           />
         </div>
@@ -87,7 +89,7 @@ export const SandboxRow = memo(function SandboxRow({ sandbox, isAmongLiving }: S
       </div>
 
       <div className="order-4 flex min-w-0 flex-wrap gap-1 lg:order-none">
-        {sandbox.task_id != null && <Chip tone="brass">task-{sandbox.task_id}</Chip>}
+        {sandbox.task_id != null && <Chip tone="brass">{`task-${sandbox.task_id}`}</Chip>}
         {sandbox.agent_id != null && (
           <Chip>
             <Bot aria-hidden className="mr-1 size-3.5" />
@@ -97,7 +99,7 @@ export const SandboxRow = memo(function SandboxRow({ sandbox, isAmongLiving }: S
       </div>
 
       <div className="order-5 text-soft lg:order-none">
-        <span className="text-faint lg:hidden">age </span>
+        <span className="text-faint lg:hidden">{t('age')} </span>
         <Age at={sandbox.created_at} />
       </div>
 
@@ -111,18 +113,21 @@ export const SandboxRow = memo(function SandboxRow({ sandbox, isAmongLiving }: S
 
       <div className="relative z-10 order-7 ml-auto flex justify-end lg:order-none lg:ml-0">
         {can.pause && (
-          <IconButton label={`Pause ${sandbox.id}`} onClick={() => verbs.pause.mutate()}>
+          <IconButton label={t('Pause {id}', { id: sandbox.id })} onClick={() => verbs.pause.mutate()}>
             <Pause />
           </IconButton>
         )}
         {can.resume && (
-          <IconButton label={`Resume ${sandbox.id}`} onClick={() => verbs.resume.mutate()}>
+          <IconButton label={t('Resume {id}', { id: sandbox.id })} onClick={() => verbs.resume.mutate()}>
             <Play />
           </IconButton>
         )}
         {can.destroy && (
           <DestroyButton sandbox={sandbox} onConfirm={() => verbs.destroy.mutate()}>
-            <IconButton label={`Destroy ${sandbox.id}`} className="hover:bg-oxblood-wash hover:text-oxblood">
+            <IconButton
+              label={t('Destroy {id}', { id: sandbox.id })}
+              className="hover:bg-oxblood-wash hover:text-oxblood"
+            >
               <Trash2 />
             </IconButton>
           </DestroyButton>

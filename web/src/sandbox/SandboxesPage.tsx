@@ -13,6 +13,7 @@ import { Segments } from '../ui/Segments'
 import { Command, Empty, Kbd, PageHead, Skeleton, Trouble } from '../ui/Small'
 import { Switch } from '../ui/Switch'
 import { useShortcuts } from '../ui/shortcuts'
+import { rich, t, tn } from '../words/words'
 import { EmptyDesk } from './Desk'
 import { NewSandboxDialog } from './NewSandboxDialog'
 import { count, type Filter, GROUP_LABELS, GROUPS, passes } from './phases'
@@ -66,10 +67,10 @@ export function SandboxesPage() {
 
   return (
     <>
-      <title>Sandboxes · Carrel</title>
-      <PageHead title="Sandboxes" lead={list.data ? inWords(counts) : 'Looking around the room…'}>
+      <title>{t('Sandboxes · Carrel')}</title>
+      <PageHead title={t('Sandboxes')} lead={list.data ? inWords(counts) : t('Looking around the room…')}>
         <Button tone="primary" icon={<Plus />} onClick={() => setCreating(true)}>
-          New sandbox
+          {t('New sandbox')}
         </Button>
       </PageHead>
 
@@ -77,7 +78,7 @@ export function SandboxesPage() {
 
       <div className="mb-3 flex flex-wrap items-center gap-x-4 gap-y-2.5">
         <Segments
-          label="Phase"
+          label={t('Phase')}
           value={filter.group}
           options={GROUPS.map((group) => ({
             value: group,
@@ -91,8 +92,8 @@ export function SandboxesPage() {
           <Input
             ref={field}
             type="search"
-            aria-label="Filter sandboxes"
-            placeholder="Filter"
+            aria-label={t('Filter sandboxes')}
+            placeholder={t('Filter')}
             value={filter.text}
             onChange={(event) => change({ text: event.target.value || undefined })}
             className="pr-8 pl-9"
@@ -106,7 +107,7 @@ export function SandboxesPage() {
         </div>
         <div className="ml-auto">
           <Switch isOn={Boolean(search.gone)} onChange={(isOn) => change({ gone: isOn || undefined })}>
-            Show gone
+            {t('Show gone')}
           </Switch>
         </div>
       </div>
@@ -114,31 +115,33 @@ export function SandboxesPage() {
       <div ref={rows}>
         {list.isPending && <Waiting />}
         {list.isError && !list.data && (
-          <Trouble title="The sandboxes could not be listed" detail={say(list.error)}>
-            <Button onClick={() => void list.refetch()}>Try again</Button>
+          <Trouble title={t('The sandboxes could not be listed')} detail={say(list.error)}>
+            <Button onClick={() => void list.refetch()}>{t('Try again')}</Button>
           </Trouble>
         )}
         {list.data && living.length === 0 && goneShown.length === 0 && (
           <NobodyHere onCreate={() => setCreating(true)} />
         )}
         {living.length > 0 && shown.length === 0 && goneShown.length === 0 && (
-          <Empty title="Nothing matches">
-            <p>No sandbox passes this filter.</p>
+          <Empty title={t('Nothing matches')}>
+            <p>{t('No sandbox passes this filter.')}</p>
             <div>
-              <Button onClick={() => change({ group: undefined, text: undefined })}>Clear the filter</Button>
+              <Button onClick={() => change({ group: undefined, text: undefined })}>
+                {t('Clear the filter')}
+              </Button>
             </div>
           </Empty>
         )}
-        {shown.length > 0 && <List label="Sandboxes" items={shown} areLiving />}
+        {shown.length > 0 && <List label={t('Sandboxes')} items={shown} areLiving />}
         {list.data?.cut && (
           <p className="mt-3 text-center text-small text-faint">
-            These are the newest. Older ones are listed by `carrel sandbox ls`.
+            {t('These are the newest. Older ones are listed by `carrel sandbox ls`.')}
           </p>
         )}
         {goneShown.length > 0 && (
           <section className="mt-8">
-            <h2 className="mb-2 text-lead text-soft">Gone</h2>
-            <List label="Gone sandboxes" items={goneShown} />
+            <h2 className="mb-2 text-lead text-soft">{t('Gone')}</h2>
+            <List label={t('Gone sandboxes')} items={goneShown} />
           </section>
         )}
       </div>
@@ -164,12 +167,12 @@ function List({
         aria-hidden
         className={cx('hidden border-b border-line bg-paper px-4 py-2 text-small text-faint', COLUMNS)}
       >
-        <span>Phase</span>
-        <span>Sandbox</span>
-        <span>Made from</span>
-        <span>For</span>
-        <span>Age</span>
-        <span>Left</span>
+        <span>{t('Phase')}</span>
+        <span>{t('Sandbox')}</span>
+        <span>{t('Made from')}</span>
+        <span>{t('For')}</span>
+        <span>{t('Age')}</span>
+        <span>{t('Left')}</span>
         <span />
       </div>
       <ul aria-label={label} className="divide-y divide-line">
@@ -199,19 +202,18 @@ function Threshold({ onReach }: { onReach(): void }) {
 
 function NobodyHere({ onCreate }: { onCreate(): void }) {
   return (
-    <Empty title="Every desk is free" art={<EmptyDesk />}>
+    <Empty title={t('Every desk is free')} art={<EmptyDesk />}>
       <p>
-        A sandbox is a private desk for a coding agent: its own files, its own processes, no way to yours.
-        Take one here, or from a terminal:
+        {t(
+          'A sandbox is a private desk for a coding agent: its own files, its own processes, no way to yours. Take one here, or from a terminal:',
+        )}
       </p>
       <Command>carrel sandbox create</Command>
       <div>
         <Button tone="primary" icon={<Plus />} onClick={onCreate}>
-          New sandbox
+          {t('New sandbox')}
         </Button>
-        <p className="mt-2 text-small text-faint">
-          or press <Kbd>n</Kbd>
-        </p>
+        <p className="mt-2 text-small text-faint">{rich('or press {key}', { key: <Kbd>n</Kbd> })}</p>
       </div>
     </Empty>
   )
@@ -221,7 +223,7 @@ function Waiting() {
   return (
     <div
       role="status"
-      aria-label="Loading"
+      aria-label={t('Loading')}
       className="divide-y divide-line rounded-2xl border border-line bg-card"
     >
       {['a', 'b', 'c', 'd'].map((row) => (
@@ -236,12 +238,12 @@ function Waiting() {
 }
 
 function inWords(counts: ReturnType<typeof count>): string {
-  if (counts.all === 0) return 'Nobody is working here yet.'
+  if (counts.all === 0) return t('Nobody is working here yet.')
   const parts = [
-    `${counts.all} ${counts.all === 1 ? 'desk' : 'desks'} taken`,
-    counts.ready > 0 && `${counts.ready} ready`,
-    counts.starting > 0 && `${counts.starting} starting`,
-    counts.failed > 0 && `${counts.failed} failed`,
+    tn(counts.all, '{n} desk taken', '{n} desks taken'),
+    counts.ready > 0 && t('{n} ready', { n: counts.ready }),
+    counts.starting > 0 && t('{n} starting', { n: counts.starting }),
+    counts.failed > 0 && t('{n} failed', { n: counts.failed }),
   ]
   return parts.filter(Boolean).join(' · ')
 }

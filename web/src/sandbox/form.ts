@@ -1,6 +1,7 @@
 /** The form for a new sandbox: what people type, and the body it means. */
 import type { NewSandbox } from '../api/types'
 import { parseDuration } from '../ui/time'
+import { t } from '../words/words'
 
 export interface Pair {
   /** Names the row while it is edited; its content may repeat. */
@@ -53,7 +54,7 @@ export function read(form: Form): { body: NewSandbox; errors: FieldErrors } {
   if (form.lifetime.trim()) {
     const seconds = parseDuration(form.lifetime)
     if (seconds === undefined || seconds < 1)
-      errors.timeout_s = 'Write a length of time, such as 15m, 1h30m or 2d.'
+      errors.timeout_s = t('Write a length of time, such as 15m, 1h30m or 2d.')
     else body.timeout_s = seconds
   }
 
@@ -62,8 +63,9 @@ export function read(form: Form): { body: NewSandbox; errors: FieldErrors } {
     const text = form[name].trim()
     if (!text) continue
     const amount = Number(text)
-    if (!(amount > 0)) errors[`limits.${name}`] = 'Write a number above zero.'
-    else if (name !== 'cpus' && !Number.isInteger(amount)) errors[`limits.${name}`] = 'Write a whole number.'
+    if (!(amount > 0)) errors[`limits.${name}`] = t('Write a number above zero.')
+    else if (name !== 'cpus' && !Number.isInteger(amount))
+      errors[`limits.${name}`] = t('Write a whole number.')
     else limits[name] = amount
   }
   if (Object.keys(limits).length > 0) body.limits = limits
@@ -71,14 +73,14 @@ export function read(form: Form): { body: NewSandbox; errors: FieldErrors } {
   if (form.mode) {
     const allow = form.allow.split(/[\s,]+/).filter(Boolean)
     body.network = form.mode === 'allow' ? { mode: 'allow', allow } : { mode: form.mode }
-    if (form.mode === 'allow' && allow.length === 0) errors['network.allow'] = 'Name at least one host.'
+    if (form.mode === 'allow' && allow.length === 0) errors['network.allow'] = t('Name at least one host.')
   }
 
   for (const field of ['metadata', 'env'] as const) {
     const pairs = form[field].filter((pair) => pair.name.trim() || pair.value)
     const names = pairs.map((pair) => pair.name.trim())
-    if (names.some((name) => !name)) errors[field] = 'Every value needs a name.'
-    else if (new Set(names).size < names.length) errors[field] = 'A name stands here twice.'
+    if (names.some((name) => !name)) errors[field] = t('Every value needs a name.')
+    else if (new Set(names).size < names.length) errors[field] = t('A name stands here twice.')
     else if (pairs.length > 0)
       body[field] = Object.fromEntries(pairs.map((pair) => [pair.name.trim(), pair.value]))
   }

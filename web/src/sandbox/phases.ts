@@ -1,5 +1,6 @@
 /** How a phase looks and which of them go together. */
 import type { Phase, SandboxView } from '../api/types'
+import { t } from '../words/words'
 
 export interface Look {
   word: string
@@ -13,25 +14,31 @@ export interface Look {
 
 export const LOOKS: Record<Phase, Look> = {
   requested: {
-    word: 'Requested',
+    word: t('Requested'),
     text: 'text-brass',
     dot: 'bg-brass',
     wash: 'bg-brass-wash',
     isMoving: true,
   },
   preparing: {
-    word: 'Preparing',
+    word: t('Preparing'),
     text: 'text-brass',
     dot: 'bg-brass',
     wash: 'bg-brass-wash',
     isMoving: true,
   },
-  ready: { word: 'Ready', text: 'text-lamp', dot: 'bg-lamp', wash: 'bg-lamp-wash', isMoving: false },
-  paused: { word: 'Paused', text: 'text-slate', dot: 'bg-slate', wash: 'bg-slate-wash', isMoving: false },
-  closing: { word: 'Closing', text: 'text-clay', dot: 'bg-clay', wash: 'bg-clay-wash', isMoving: true },
-  gone: { word: 'Gone', text: 'text-faint', dot: 'bg-faint', wash: 'bg-well', isMoving: false },
+  ready: { word: t('Ready'), text: 'text-lamp', dot: 'bg-lamp', wash: 'bg-lamp-wash', isMoving: false },
+  paused: {
+    word: t('Paused'),
+    text: 'text-slate',
+    dot: 'bg-slate',
+    wash: 'bg-slate-wash',
+    isMoving: false,
+  },
+  closing: { word: t('Closing'), text: 'text-clay', dot: 'bg-clay', wash: 'bg-clay-wash', isMoving: true },
+  gone: { word: t('Gone'), text: 'text-faint', dot: 'bg-faint', wash: 'bg-well', isMoving: false },
   failed: {
-    word: 'Failed',
+    word: t('Failed'),
     text: 'text-oxblood',
     dot: 'bg-oxblood',
     wash: 'bg-oxblood-wash',
@@ -43,12 +50,12 @@ export const GROUPS = ['all', 'ready', 'starting', 'paused', 'closing', 'failed'
 export type Group = (typeof GROUPS)[number]
 
 export const GROUP_LABELS: Record<Group, string> = {
-  all: 'All',
-  ready: 'Ready',
-  starting: 'Starting',
-  paused: 'Paused',
-  closing: 'Closing',
-  failed: 'Failed',
+  all: t('All'),
+  ready: t('Ready'),
+  starting: t('Starting'),
+  paused: t('Paused'),
+  closing: t('Closing'),
+  failed: t('Failed'),
 }
 
 const GROUP_OF: Record<Phase, Group | undefined> = {
@@ -114,11 +121,15 @@ export function possible(sandbox: SandboxView, abilities: readonly string[]) {
 
 /** `2 cpu · 2 GB · 8 GB disk` */
 export function limitsInWords(limits: SandboxView['limits']): string {
-  return `${limits.cpus} cpu · ${megabytes(limits.memory_mb)} · ${megabytes(limits.disk_mb)} disk`
+  return t('{cpus} cpu · {megabytes} · {megabytes2} disk', {
+    cpus: limits.cpus,
+    megabytes: megabytes(limits.memory_mb),
+    megabytes2: megabytes(limits.disk_mb),
+  })
 }
 
 export function megabytes(amount: number): string {
-  if (amount < 1024) return `${amount} MB`
+  if (amount < 1024) return t('{amount} MB', { amount })
   const gigabytes = amount / 1024
-  return `${Number.isInteger(gigabytes) ? gigabytes : gigabytes.toFixed(1)} GB`
+  return t('{what} GB', { what: Number.isInteger(gigabytes) ? gigabytes : gigabytes.toFixed(1) })
 }

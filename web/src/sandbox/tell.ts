@@ -1,6 +1,7 @@
 /** What an entry of a sandbox's journal says, given the one before it. */
 import type { SandboxView } from '../api/types'
 import { duration } from '../ui/time'
+import { t } from '../words/words'
 
 export interface Told {
   /** What happened, in a few words. */
@@ -15,17 +16,18 @@ export function tell(before: SandboxView | undefined, now: SandboxView): Told {
 }
 
 function happened(before: SandboxView | undefined, now: SandboxView): string {
-  if (!before) return now.phase === 'requested' ? 'Asked for' : `First seen ${now.phase}`
+  if (!before)
+    return now.phase === 'requested' ? t('Asked for') : t('First seen {phase}', { phase: now.phase })
   if (before.phase !== now.phase) {
-    if (before.phase === 'paused' && now.phase === 'ready') return 'Resumed'
+    if (before.phase === 'paused' && now.phase === 'ready') return t('Resumed')
     return capital(now.phase)
   }
-  if (before.want !== now.want) return `Wanted ${now.want}`
-  if (now.attempts > before.attempts) return `Attempt ${now.attempts} failed`
+  if (before.want !== now.want) return t('Wanted {want}', { want: now.want })
+  if (now.attempts > before.attempts) return t('Attempt {attempts} failed', { attempts: now.attempts })
   if (now.timeout_s !== before.timeout_s || now.expires_at !== before.expires_at)
-    return `Lifetime set to ${duration(now.timeout_s)}`
-  if (now.note !== before.note) return now.note ? 'Noted' : 'Cleared its note'
-  return 'Changed'
+    return t('Lifetime set to {duration}', { duration: duration(now.timeout_s) })
+  if (now.note !== before.note) return now.note ? t('Noted') : t('Cleared its note')
+  return t('Changed')
 }
 
 function capital(word: string): string {

@@ -6,6 +6,7 @@ import { say } from '../api/problem'
 import { keys, providers } from '../api/queries'
 import type { SandboxList, SandboxView } from '../api/types'
 import { toast } from '../ui/Toast'
+import { t } from '../words/words'
 
 /** What the sandbox's provider can do beyond the life every provider gives. */
 export function useAbilities(provider: string): readonly string[] {
@@ -51,7 +52,7 @@ function useVerb<Input = void>(
     onError: (error, _input, before) => {
       // When the server has spoken since, what it said stands.
       if (before && find(cache, id)?.revision === before.revision) placeGuess(cache, before)
-      toast(`${id} was not ${outcome}`, say(error), 'bad')
+      toast(t('{id} was not {outcome}', { id, outcome }), say(error), 'bad')
     },
   })
 }

@@ -2,21 +2,24 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { MessagesSquare, Plus } from 'lucide-react'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { AgentMark } from '../agent/AgentMark'
 import { agents } from '../agent/queries'
 import { callJson } from '../api/call'
 import { attemptKey } from '../api/client'
-import { Refusal, say } from '../api/problem'
+import { beside, fieldsOf, say } from '../api/problem'
 import { repos } from '../api/queries'
 import { EmptyDesk } from '../sandbox/Desk'
 import type { Session } from '../task/types'
 import { Button } from '../ui/Button'
-import { Dialog, DialogBody, DialogFoot } from '../ui/Dialog'
+import { Dialog } from '../ui/Dialog'
+import { DialogForm } from '../ui/DialogForm'
 import { Field, Input, Select } from '../ui/Field'
 import { Ago } from '../ui/Moments'
 import { Chip, Empty, PageHead, Skeleton, Trouble } from '../ui/Small'
 import { useShortcuts } from '../ui/shortcuts'
+import { worded } from '../words/enums'
+import { t } from '../words/words'
 import { putSession } from './fold'
 import { sessions } from './queries'
 
@@ -36,30 +39,33 @@ export function SessionsPage() {
   const own = list.data?.filter((it) => it.task_id == null)
   return (
     <>
-      <title>Sessions · Carrel</title>
+      <title>{t('Sessions · Carrel')}</title>
       <PageHead
-        title="Sessions"
-        lead="Conversations with an agent at a desk. They sleep when nobody talks, and wake where they were."
+        title={t('Sessions')}
+        lead={t(
+          'Conversations with an agent at a desk. They sleep when nobody talks, and wake where they were.',
+        )}
       >
         <Button tone="primary" icon={<Plus />} onClick={() => setOpening(true)}>
-          New session
+          {t('New session')}
         </Button>
       </PageHead>
       {list.isPending && <Skeleton className="h-32 rounded-2xl" />}
       {list.isError && !list.data && (
-        <Trouble title="The sessions could not be listed" detail={say(list.error)} />
+        <Trouble title={t('The sessions could not be listed')} detail={say(list.error)} />
       )}
       {own?.length === 0 && (
-        <Empty title="Nobody is talking" art={<EmptyDesk />}>
+        <Empty title={t('Nobody is talking')} art={<EmptyDesk />}>
           <p>
-            A session is a desk with an agent at it, for questions and experiments. Changes you want merged
-            are tasks.
+            {t(
+              'A session is a desk with an agent at it, for questions and experiments. Changes you want merged are tasks.',
+            )}
           </p>
         </Empty>
       )}
       {own && own.length > 0 && (
         <ul
-          aria-label="Sessions"
+          aria-label={t('Sessions')}
           className="divide-y divide-line rounded-2xl border border-line bg-card shadow-card"
         >
           {own.map((session) => (
@@ -71,13 +77,13 @@ export function SessionsPage() {
                   params={{ id: session.id }}
                   className="block truncate font-medium before:absolute before:inset-0"
                 >
-                  {session.title || 'Untitled'}
+                  {session.title || t('Untitled')}
                 </Link>
                 <p className="truncate text-small text-faint">
                   {[session.agent, session.repo].filter(Boolean).join(' · ')}
                 </p>
               </div>
-              <Chip tone={TONES[session.phase]}>{session.phase}</Chip>
+              <Chip tone={TONES[session.phase]}>{worded(session.phase)}</Chip>
               <span className="w-20 text-right text-small text-faint">
                 <Ago at={session.updated_at} />
               </span>
@@ -88,8 +94,8 @@ export function SessionsPage() {
       <Dialog
         isOpen={isOpening}
         onClose={() => setOpening(false)}
-        title="New session"
-        lead="A desk, and someone to talk to."
+        title={t('New session')}
+        lead={t('A desk, and someone to talk to.')}
       >
         <SessionForm />
       </Dialog>
@@ -121,61 +127,49 @@ function SessionForm() {
       void navigate({ to: '/sessions/$id', params: { id: session.id } })
     },
   })
-  const fields = create.error instanceof Refusal ? create.error.fields : {}
+  const fields = fieldsOf(create.error)
   return (
-    <form
-      noValidate
-      className="contents"
-      onSubmit={(event: FormEvent) => {
-        event.preventDefault()
-        create.mutate()
-      }}
+    <DialogForm
+      act={t('Open session')}
+      icon={<MessagesSquare />}
+      failed={t('The session was not opened')}
+      why={beside(create.error, ['title', 'agent', 'repo'])}
+      isBusy={create.isPending}
+      onAct={() => create.mutate()}
     >
-      <DialogBody>
-        <div className="grid gap-4 sm:grid-cols-2">
-          <Field label="About" error={fields.title} className="sm:col-span-2">
-            {(wiring) => (
-              <Input
-                {...wiring}
-                autoFocus
-                placeholder="How does the login work?"
-                value={title}
-                onChange={(event) => setTitle(event.target.value)}
-              />
-            )}
-          </Field>
-          <Field label="Agent" error={fields.agent}>
-            {(wiring) => (
-              <Select {...wiring} value={agent} onChange={(event) => setAgent(event.target.value)}>
-                <option value="">As the server has it</option>
-                {staff.map((it) => (
-                  <option key={it.name}>{it.name}</option>
-                ))}
-              </Select>
-            )}
-          </Field>
-          <Field label="Repository" error={fields.repo}>
-            {(wiring) => (
-              <Select {...wiring} value={repo} onChange={(event) => setRepo(event.target.value)}>
-                <option value="">None</option>
-                {shelf.map((it) => (
-                  <option key={it.name}>{it.name}</option>
-                ))}
-              </Select>
-            )}
-          </Field>
-        </div>
-        {create.isError && Object.keys(fields).length === 0 && (
-          <div className="mt-4">
-            <Trouble title="The session was not opened" detail={say(create.error)} />
-          </div>
-        )}
-      </DialogBody>
-      <DialogFoot>
-        <Button tone="primary" type="submit" icon={<MessagesSquare />} isBusy={create.isPending}>
-          Open session
-        </Button>
-      </DialogFoot>
-    </form>
+      <div className="grid gap-4 sm:grid-cols-2">
+        <Field label={t('About')} error={fields.title} className="sm:col-span-2">
+          {(wiring) => (
+            <Input
+              {...wiring}
+              autoFocus
+              placeholder={t('How does the login work?')}
+              value={title}
+              onChange={(event) => setTitle(event.target.value)}
+            />
+          )}
+        </Field>
+        <Field label={t('Agent')} error={fields.agent}>
+          {(wiring) => (
+            <Select {...wiring} value={agent} onChange={(event) => setAgent(event.target.value)}>
+              <option value="">{t('As the server has it')}</option>
+              {staff.map((it) => (
+                <option key={it.name}>{it.name}</option>
+              ))}
+            </Select>
+          )}
+        </Field>
+        <Field label={t('Repository')} error={fields.repo}>
+          {(wiring) => (
+            <Select {...wiring} value={repo} onChange={(event) => setRepo(event.target.value)}>
+              <option value="">{t('None')}</option>
+              {shelf.map((it) => (
+                <option key={it.name}>{it.name}</option>
+              ))}
+            </Select>
+          )}
+        </Field>
+      </div>
+    </DialogForm>
   )
 }

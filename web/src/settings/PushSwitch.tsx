@@ -3,6 +3,7 @@ import { useEffect, useState } from 'react'
 import { say } from '../api/problem'
 import { here, isSubscribed, subscribe, unsubscribe, whyNot } from '../notice/push'
 import { Switch } from '../ui/Switch'
+import { t } from '../words/words'
 
 export function PushSwitch() {
   const refusal = whyNot(here())
@@ -43,7 +44,7 @@ export function PushSwitch() {
         isDisabled={Boolean(refusal) || isBusy}
         onChange={(it) => void change(it)}
       >
-        Also when no page is open, by web push
+        {t('Also when no page is open, by web push')}
       </Switch>
       {(refusal ?? trouble) && (
         <p role={trouble ? 'alert' : undefined} className="mt-1 text-small text-faint">

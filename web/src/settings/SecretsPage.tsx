@@ -1,17 +1,19 @@
 /** Secrets: set here, used by the gateway, never shown again and never inside a sandbox. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { LockKeyhole, Plus, Trash2 } from 'lucide-react'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { api, ask } from '../api/client'
-import { Refusal, say } from '../api/problem'
+import { beside, fieldsOf, say } from '../api/problem'
 import { keys, repos, secrets } from '../api/queries'
 import { Button, IconButton } from '../ui/Button'
 import { Confirm } from '../ui/Confirm'
-import { Dialog, DialogBody, DialogFoot } from '../ui/Dialog'
+import { Dialog } from '../ui/Dialog'
+import { DialogForm } from '../ui/DialogForm'
 import { Field, Input, Select } from '../ui/Field'
 import { Ago } from '../ui/Moments'
 import { Chip, Command, Empty, PageHead, Skeleton, Trouble } from '../ui/Small'
 import { toast } from '../ui/Toast'
+import { rich, t } from '../words/words'
 import { SettingsFrame } from './SettingsFrame'
 
 /** Names that the house knows what to do with. */
@@ -29,32 +31,32 @@ export function SecretsPage() {
         } as never),
       ),
     onSuccess: () => cache.invalidateQueries({ queryKey: keys.secrets }),
-    onError: (error) => toast('The secret was not removed', say(error), 'bad'),
+    onError: (error) => toast(t('The secret was not removed'), say(error), 'bad'),
   })
   return (
     <SettingsFrame>
-      <title>Secrets · Carrel</title>
+      <title>{t('Secrets · Carrel')}</title>
       <PageHead
-        title="Secrets"
-        lead="Added outside the sandboxes, by the gateway. Nobody can read them again."
+        title={t('Secrets')}
+        lead={t('Added outside the sandboxes, by the gateway. Nobody can read them again.')}
       >
         <Button tone="primary" icon={<Plus />} onClick={() => setSetting(true)}>
-          Set a secret
+          {t('Set a secret')}
         </Button>
       </PageHead>
       {list.isPending && <Skeleton className="h-24 rounded-2xl" />}
       {list.isError && !list.data && (
-        <Trouble title="The secrets could not be listed" detail={say(list.error)} />
+        <Trouble title={t('The secrets could not be listed')} detail={say(list.error)} />
       )}
       {list.data?.length === 0 && (
-        <Empty title="Nothing is locked away">
-          <p>Agents that talk to a model need its key here. Everything else works without.</p>
+        <Empty title={t('Nothing is locked away')}>
+          <p>{t('Agents that talk to a model need its key here. Everything else works without.')}</p>
           <Command>carrel secret set ANTHROPIC_API_KEY</Command>
         </Empty>
       )}
       {list.data && list.data.length > 0 && (
         <ul
-          aria-label="Secrets"
+          aria-label={t('Secrets')}
           className="divide-y divide-line rounded-2xl border border-line bg-card shadow-card"
         >
           {list.data.map((secret) => (
@@ -63,15 +65,15 @@ export function SecretsPage() {
               <span className="font-mono text-small wrap-anywhere">{secret.name}</span>
               {secret.repo && <Chip>{secret.repo}</Chip>}
               <span className="ml-auto text-small text-faint">
-                set <Ago at={secret.updated_at} />
+                {rich('set {ago}', { ago: <Ago at={secret.updated_at} /> })}
               </span>
               <Confirm
-                title={`Remove ${secret.name}?`}
-                detail="What needs it stops working until it is set again."
-                act="Remove"
+                title={t('Remove {name}?', { name: secret.name })}
+                detail={t('What needs it stops working until it is set again.')}
+                act={t('Remove')}
                 onConfirm={() => remove.mutate(secret)}
               >
-                <IconButton label={`Remove ${secret.name}`}>
+                <IconButton label={t('Remove {name}', { name: secret.name })}>
                   <Trash2 />
                 </IconButton>
               </Confirm>
@@ -82,8 +84,8 @@ export function SecretsPage() {
       <Dialog
         isOpen={isSetting}
         onClose={() => setSetting(false)}
-        title="Set a secret"
-        lead="It is encrypted at rest, and never printed."
+        title={t('Set a secret')}
+        lead={t('It is encrypted at rest, and never printed.')}
       >
         <SecretForm onDone={() => setSetting(false)} />
       </Dialog>
@@ -105,72 +107,60 @@ function SecretForm({ onDone }: { onDone(): void }) {
       onDone()
     },
   })
-  const fields = set.error instanceof Refusal ? set.error.fields : {}
+  const fields = fieldsOf(set.error)
   return (
-    <form
-      noValidate
-      className="contents"
-      onSubmit={(event: FormEvent) => {
-        event.preventDefault()
-        set.mutate()
-      }}
+    <DialogForm
+      act={t('Set')}
+      failed={t('The secret was not set')}
+      why={beside(set.error, ['name', 'value', 'repo'])}
+      isBusy={set.isPending}
+      canAct={Boolean(name.trim() && value)}
+      onAct={() => set.mutate()}
     >
-      <DialogBody>
-        <div className="space-y-4">
-          <Field label="Name" error={fields.name}>
-            {(wiring) => (
-              <>
-                <Input
-                  {...wiring}
-                  autoFocus
-                  list="known-secrets"
-                  placeholder="ANTHROPIC_API_KEY"
-                  value={name}
-                  onChange={(event) => setName(event.target.value)}
-                  className="font-mono text-small"
-                />
-                <datalist id="known-secrets">
-                  {KNOWN.map((it) => (
-                    <option key={it} value={it} />
-                  ))}
-                </datalist>
-              </>
-            )}
-          </Field>
-          <Field label="Value" error={fields.value}>
-            {(wiring) => (
+      <div className="space-y-4">
+        <Field label={t('Name')} error={fields.name}>
+          {(wiring) => (
+            <>
               <Input
                 {...wiring}
-                type="password"
-                value={value}
-                onChange={(event) => setValue(event.target.value)}
+                autoFocus
+                list="known-secrets"
+                placeholder={t('ANTHROPIC_API_KEY')}
+                value={name}
+                onChange={(event) => setName(event.target.value)}
+                className="font-mono text-small"
               />
-            )}
-          </Field>
-          <Field label="For" error={fields.repo}>
-            {(wiring) => (
-              <Select {...wiring} value={repo} onChange={(event) => setRepo(event.target.value)}>
-                <option value="">the whole house</option>
-                {shelf.map((it) => (
-                  <option key={it.name} value={it.name}>
-                    {it.name}
-                  </option>
+              <datalist id="known-secrets">
+                {KNOWN.map((it) => (
+                  <option key={it} value={it} />
                 ))}
-              </Select>
-            )}
-          </Field>
-        </div>
-        {set.isError && Object.keys(fields).length === 0 && (
-          <div className="mt-4">
-            <Trouble title="The secret was not set" detail={say(set.error)} />
-          </div>
-        )}
-      </DialogBody>
-      <DialogFoot>
-        <Button tone="primary" type="submit" isBusy={set.isPending} disabled={!name.trim() || !value}>
-          Set
-        </Button>
-      </DialogFoot>
-    </form>
+              </datalist>
+            </>
+          )}
+        </Field>
+        <Field label={t('Value')} error={fields.value}>
+          {(wiring) => (
+            <Input
+              {...wiring}
+              type="password"
+              value={value}
+              onChange={(event) => setValue(event.target.value)}
+            />
+          )}
+        </Field>
+        <Field label={t('For')} error={fields.repo}>
+          {(wiring) => (
+            <Select {...wiring} value={repo} onChange={(event) => setRepo(event.target.value)}>
+              <option value="">{t('the whole house')}</option>
+              {shelf.map((it) => (
+                <option key={it.name} value={it.name}>
+                  {it.name}
+                </option>
+              ))}
+            </Select>
+          )}
+        </Field>
+      </div>
+    </DialogForm>
   )
 }

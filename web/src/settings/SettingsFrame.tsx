@@ -4,12 +4,13 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { me } from '../api/queries'
 import { SETTINGS } from '../frame/places'
+import { t } from '../words/words'
 
 export function SettingsFrame({ children }: { children: ReactNode }) {
   const { data: bearer } = useQuery(me)
   return (
     <>
-      <nav aria-label="Settings" className="mb-6 flex gap-1 overflow-x-auto border-b border-line">
+      <nav aria-label={t('Settings')} className="mb-6 flex gap-1 overflow-x-auto border-b border-line">
         {SETTINGS.filter((it) => !it.isForAdmins || bearer?.role === 'admin').map((it) => (
           <Link
             key={it.to}

@@ -10,6 +10,7 @@ import { EmptyDesk } from '../sandbox/Desk'
 import { Button } from '../ui/Button'
 import { Field, Input } from '../ui/Field'
 import { Command, Trouble } from '../ui/Small'
+import { rich, t } from '../words/words'
 import { codeIn, understand } from './code'
 
 const route = getRouteApi('/sign-in')
@@ -45,20 +46,20 @@ export function SignInPage() {
   const submit = (event: FormEvent) => {
     event.preventDefault()
     const proof = understand(text)
-    setConfusion(proof ? undefined : 'Paste a whole sign-in link, or a key that begins with crl_.')
+    setConfusion(proof ? undefined : t('Paste a whole sign-in link, or a key that begins with crl_.'))
     if (proof) mutate(proof)
   }
 
   const isOpening = signIn.isPending || signIn.isSuccess
   return (
     <main className="grid min-h-dvh place-items-center px-4 py-10">
-      <title>Sign in · Carrel</title>
+      <title>{t('Sign in · Carrel')}</title>
       <div className="w-full max-w-md">
         <div className="flex flex-col items-center text-center">
           <EmptyDesk />
           <h1 className="text-display">Carrel</h1>
           <p role="status" className="mt-1 font-serif text-lead italic text-soft">
-            {isOpening ? 'Opening the door…' : 'A private desk for every agent.'}
+            {isOpening ? t('Opening the door…') : t('A private desk for every agent.')}
           </p>
         </div>
 
@@ -67,27 +68,28 @@ export function SignInPage() {
             {signIn.isError && <Refused error={signIn.error} />}
             <div className="space-y-2 text-soft">
               <p>
-                You come in by a sign-in link.{' '}
-                <code className="font-mono text-small text-ink">carrel serve</code> prints one when it starts;
-                each works once. For another, run this where Carrel runs:
+                {rich(
+                  'You come in by a sign-in link. {code} prints one when it starts; each works once. For another, run this where Carrel runs:',
+                  { code: <code className="font-mono text-small text-ink">carrel serve</code> },
+                )}
               </p>
               <Command>carrel sign-in</Command>
             </div>
             <form onSubmit={submit} className="space-y-3">
-              <Field label="Or paste a link or a key" error={confusion}>
+              <Field label={t('Or paste a link or a key')} error={confusion}>
                 {(wiring) => (
                   <Input
                     {...wiring}
                     type="password"
                     name="key"
-                    placeholder="crl_…"
+                    placeholder={t('crl_…')}
                     value={text}
                     onChange={(event) => setText(event.target.value)}
                   />
                 )}
               </Field>
               <Button tone="primary" type="submit" className="w-full">
-                Sign in
+                {t('Sign in')}
               </Button>
             </form>
           </div>
@@ -101,11 +103,13 @@ function Refused({ error }: { error: Error }) {
   const isUsed = error instanceof Refusal && error.status >= 400 && error.status < 500 && error.status !== 429
   return isUsed ? (
     <Trouble
-      title="That did not open the door"
-      detail="A sign-in link works once and not for long; a key works until it is revoked. Ask for a new link below."
+      title={t('That did not open the door')}
+      detail={t(
+        'A sign-in link works once and not for long; a key works until it is revoked. Ask for a new link below.',
+      )}
     />
   ) : (
-    <Trouble title="Signing in did not work" detail={say(error)} />
+    <Trouble title={t('Signing in did not work')} detail={say(error)} />
   )
 }
 

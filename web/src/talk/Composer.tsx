@@ -6,6 +6,7 @@ import { write } from '../desk/files'
 import { Button, IconButton } from '../ui/Button'
 import { cx } from '../ui/cx'
 import { toast } from '../ui/Toast'
+import { t } from '../words/words'
 
 interface ComposerProps {
   placeholder: string
@@ -59,7 +60,7 @@ export function Composer({
         setFiles([])
       }
     } catch (error) {
-      toast('The attachment could not be put on the desk', say(error), 'bad')
+      toast(t('The attachment could not be put on the desk'), say(error), 'bad')
     } finally {
       setSending(false)
     }
@@ -74,12 +75,12 @@ export function Composer({
       className={cx('shrink-0 border-t bg-paper p-3', isRaised ? 'border-brass/60' : 'border-line')}
     >
       {files.length > 0 && (
-        <ul aria-label="Attachments" className="mb-2 flex flex-wrap gap-1.5">
+        <ul aria-label={t('Attachments')} className="mb-2 flex flex-wrap gap-1.5">
           {files.map((file) => (
             <li key={file.name} className="flex items-center gap-1 rounded-md bg-well pl-2 text-small">
               {file.name}
               <IconButton
-                label={`Leave out ${file.name}`}
+                label={t('Leave out {name}', { name: file.name })}
                 className="size-6"
                 onClick={() => setFiles(files.filter((it) => it !== file))}
               >
@@ -97,13 +98,13 @@ export function Composer({
               type="file"
               multiple
               hidden
-              aria-label="Files to attach"
+              aria-label={t('Files to attach')}
               onChange={(event) => {
                 setFiles([...files, ...(event.target.files ?? [])])
                 event.target.value = ''
               }}
             />
-            <IconButton label="Attach files" onClick={() => picker.current?.click()}>
+            <IconButton label={t('Attach files')} onClick={() => picker.current?.click()}>
               <Paperclip />
             </IconButton>
           </>
@@ -111,7 +112,7 @@ export function Composer({
         <textarea
           ref={ref}
           rows={1}
-          aria-label="Message to the agent"
+          aria-label={t('Message to the agent')}
           placeholder={disabledBecause ?? placeholder}
           disabled={Boolean(disabledBecause)}
           value={text}
@@ -131,10 +132,10 @@ export function Composer({
             className="h-8"
             icon={<Zap />}
             disabled={isSending}
-            title="Breaks off what the agent is doing; what it did so far stays (Ctrl+Enter)"
+            title={t('Breaks off what the agent is doing; what it did so far stays (Ctrl+Enter)')}
             onClick={() => void send(onSendNow)}
           >
-            <span className="max-sm:sr-only">Now</span>
+            <span className="max-sm:sr-only">{t('Now')}</span>
           </Button>
         )}
         <Button
@@ -145,7 +146,7 @@ export function Composer({
           isBusy={isSending}
           disabled={(!text.trim() && files.length === 0) || Boolean(disabledBecause)}
         >
-          <span className="max-sm:sr-only">{isBusy ? 'After this turn' : 'Send'}</span>
+          <span className="max-sm:sr-only">{isBusy ? t('After this turn') : t('Send')}</span>
         </Button>
       </div>
     </form>

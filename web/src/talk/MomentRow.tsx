@@ -4,7 +4,8 @@ import { AgentMark } from '../agent/AgentMark'
 import type { Moment } from '../task/types'
 import { cx } from '../ui/cx'
 import { Ago } from '../ui/Moments'
-import { count, dollars } from '../ui/money'
+import { dollars } from '../ui/money'
+import { t, tn } from '../words/words'
 import { Prose } from './Prose'
 import { type Row, summary, toolWords } from './rows'
 
@@ -12,17 +13,18 @@ interface MomentRowProps {
   row: Row
   agent: string | null | undefined
   onSince?: ((seq: number) => void) | undefined
+  onOpen?: ((seq: number) => void) | undefined
   onFork?: ((seq: number) => void) | undefined
 }
 
 export const MomentRow = memo(
-  function MomentRow({ row, agent, onSince, onFork }: MomentRowProps) {
+  function MomentRow({ row, agent, onSince, onOpen, onFork }: MomentRowProps) {
     return (
       <li data-moment={row.key} className="row-lazy">
         {row.kind === 'tools' ? (
           <Tools moments={row.moments} />
         ) : (
-          <One moment={row.moment} agent={agent} onSince={onSince} onFork={onFork} />
+          <One moment={row.moment} agent={agent} onSince={onSince} onOpen={onOpen} onFork={onFork} />
         )}
       </li>
     )
@@ -30,6 +32,7 @@ export const MomentRow = memo(
   (a, b) =>
     a.agent === b.agent &&
     a.onFork === b.onFork &&
+    a.onOpen === b.onOpen &&
     a.onSince === b.onSince &&
     a.row.kind === b.row.kind &&
     (a.row.kind === 'one' && b.row.kind === 'one'
@@ -40,7 +43,7 @@ export const MomentRow = memo(
         a.row.moments.every((it, at) => it === (b.row as { moments: readonly Moment[] }).moments[at])),
 )
 
-function One({ moment, agent, onSince, onFork }: { moment: Moment } & Omit<MomentRowProps, 'row'>) {
+function One({ moment, agent, onSince, onOpen, onFork }: { moment: Moment } & Omit<MomentRowProps, 'row'>) {
   switch (moment.kind) {
     case 'message':
       return <Message moment={moment} agent={agent} />
@@ -49,11 +52,11 @@ function One({ moment, agent, onSince, onFork }: { moment: Moment } & Omit<Momen
     case 'thought':
       return <Thought moment={moment} />
     case 'checkpoint':
-      return <Checkpoint moment={moment} onSince={onSince} onFork={onFork} />
+      return <Checkpoint moment={moment} onSince={onSince} onOpen={onOpen} onFork={onFork} />
     case 'question':
       return (
         <div className="flex gap-2.5 rounded-2xl border border-brass/50 bg-brass-wash px-3.5 py-2">
-          <Hand aria-label="A question" className="mt-1 size-4 shrink-0 text-brass" />
+          <Hand aria-label={t('A question')} className="mt-1 size-4 shrink-0 text-brass" />
           <Prose text={moment.text ?? ''} />
         </div>
       )
@@ -84,7 +87,7 @@ function Message({ moment, agent }: { moment: Moment; agent: string | null | und
       >
         <Prose text={moment.text ?? ''} />
         <p className="mt-1 flex gap-2 text-tiny text-faint">
-          <span className="sr-only">{isPerson ? 'You' : (agent ?? 'Agent')}</span>
+          <span className="sr-only">{isPerson ? t('You') : (agent ?? t('Agent'))}</span>
           <Ago at={moment.at} />
           {cost && <span>{cost}</span>}
         </p>
@@ -134,10 +137,10 @@ function Tools({ moments }: { moments: readonly Moment[] }) {
         <>
           <Wrench aria-hidden className="size-3.5 shrink-0" />
           <span className="truncate">
-            {count(moments.length, 'step')}: {summary(moments)}
+            {tn(moments.length, '{n} step', '{n} steps')}: {summary(moments)}
             {latest && <span className="text-faint"> · {toolWords(latest)}</span>}
           </span>
-          {failed > 0 && <span className="shrink-0 text-oxblood">{failed} failed</span>}
+          {failed > 0 && <span className="shrink-0 text-oxblood">{t('{failed} failed', { failed })}</span>}
         </>
       }
     >
@@ -165,7 +168,7 @@ function Tool({ moment }: { moment: Moment }) {
       head={
         <>
           {isBad ? (
-            <CircleAlert aria-label="Failed" className="size-3.5 shrink-0" />
+            <CircleAlert aria-label={t('Failed')} className="size-3.5 shrink-0" />
           ) : (
             <Wrench aria-hidden className="size-3.5 shrink-0" />
           )}
@@ -173,11 +176,11 @@ function Tool({ moment }: { moment: Moment }) {
         </>
       }
     >
-      {input && <Block label="Asked">{input}</Block>}
+      {input && <Block label={t('Asked')}>{input}</Block>}
       {tool?.output ? (
-        <Block label="Answered">{tool.output}</Block>
+        <Block label={t('Answered')}>{tool.output}</Block>
       ) : (
-        <p className="text-small text-faint">{tool?.ok == null ? 'It runs.' : 'It printed nothing.'}</p>
+        <p className="text-small text-faint">{tool?.ok == null ? t('It runs.') : t('It printed nothing.')}</p>
       )}
     </Fold>
   )
@@ -200,7 +203,7 @@ function Thought({ moment }: { moment: Moment }) {
   const text = moment.text ?? ''
   const first = text.split('\n')[0] ?? ''
   return (
-    <Fold head={<span className="truncate font-serif italic">{first || 'A thought'}</span>}>
+    <Fold head={<span className="truncate font-serif italic">{first || t('A thought')}</span>}>
       <p className="font-serif text-small whitespace-pre-wrap text-soft italic wrap-anywhere">{text}</p>
     </Fold>
   )
@@ -210,10 +213,12 @@ function Thought({ moment }: { moment: Moment }) {
 function Checkpoint({
   moment,
   onSince,
+  onOpen,
   onFork,
 }: {
   moment: Moment
   onSince?: ((seq: number) => void) | undefined
+  onOpen?: ((seq: number) => void) | undefined
   onFork?: ((seq: number) => void) | undefined
 }) {
   const files = moment.files ?? []
@@ -221,18 +226,30 @@ function Checkpoint({
   return (
     <div className="flex flex-wrap items-center gap-x-3 gap-y-1 border-y border-dashed border-line py-1.5 text-small text-soft">
       <GitCommitHorizontal aria-hidden className="size-4 shrink-0 text-lamp" />
-      <span className="min-w-0 flex-1 truncate max-md:basis-[85%]">
-        {moment.text || 'Saved'}
-        {files.length > 0 && <span className="text-faint"> · {count(files.length, 'file')}</span>}
+      <span className="min-w-0 flex-1 basis-[85%] truncate">
+        {moment.text || t('Saved')}
+        {files.length > 0 && (
+          <span className="text-faint"> · {tn(files.length, '{n} file', '{n} files')}</span>
+        )}
       </span>
-      {commit && <code className="font-mono text-tiny text-faint">{commit.slice(0, 9)}</code>}
+      {commit && <code className="ml-7 font-mono text-tiny text-faint">{commit.slice(0, 9)}</code>}
       {commit && onSince && (
         <button
           type="button"
           onClick={() => onSince(moment.seq)}
           className="text-lamp underline-offset-4 hover:underline"
         >
-          Diff since
+          {t('Diff since')}
+        </button>
+      )}
+      {commit && onOpen && (
+        <button
+          type="button"
+          title={t('A desk with the files as they were here')}
+          onClick={() => onOpen(moment.seq)}
+          className="text-lamp underline-offset-4 hover:underline"
+        >
+          {t('Open here')}
         </button>
       )}
       {commit && onFork && (
@@ -241,10 +258,10 @@ function Checkpoint({
           onClick={() => onFork(moment.seq)}
           className="inline-flex items-center gap-1 text-lamp underline-offset-4 hover:underline"
         >
-          <GitFork aria-hidden className="size-3.5" /> Fork from here
+          <GitFork aria-hidden className="size-3.5" /> {t('Fork from here')}
         </button>
       )}
-      <span className="text-tiny text-faint">
+      <span className="ml-auto text-tiny text-faint">
         <Ago at={moment.at} />
       </span>
     </div>

@@ -2,6 +2,7 @@
 import { memo } from 'react'
 import Markdown from 'react-markdown'
 import gfm from 'remark-gfm'
+import { t } from '../words/words'
 
 const PLUGINS = [gfm]
 
@@ -22,7 +23,7 @@ export const Prose = memo(function Prose({ text }: { text: string }) {
             </a>
           ),
           // An image would be fetched from wherever the agent says. Its name is enough.
-          img: ({ alt }) => <span className="text-faint">[{alt || 'image'}]</span>,
+          img: ({ alt }) => <span className="text-faint">[{alt || t('image')}]</span>,
           h1: ({ children }) => <p className="font-serif text-lead font-semibold">{children}</p>,
           h2: ({ children }) => <p className="font-serif text-lead font-semibold">{children}</p>,
           h3: ({ children }) => <p className="font-serif font-semibold">{children}</p>,

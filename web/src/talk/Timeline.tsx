@@ -3,6 +3,7 @@ import { ArrowDown } from 'lucide-react'
 import { useEffect, useLayoutEffect, useRef, useState } from 'react'
 import type { Moment } from '../task/types'
 import { Button } from '../ui/Button'
+import { t } from '../words/words'
 import { MomentRow } from './MomentRow'
 import { type Row, rows } from './rows'
 
@@ -14,13 +15,14 @@ interface TimelineProps {
   doing?: string | null | undefined
   /** What can be done at a checkpoint, where anything can. */
   onSince?: ((seq: number) => void) | undefined
+  onOpen?: ((seq: number) => void) | undefined
   onFork?: ((seq: number) => void) | undefined
 }
 
 /** As many rows as are drawn at first; more come when asked for. */
 const SHOWN = 300
 
-export function Timeline({ moments, agent, isBusy, doing, onSince, onFork }: TimelineProps) {
+export function Timeline({ moments, agent, isBusy, doing, onSince, onOpen, onFork }: TimelineProps) {
   const scroller = useRef<HTMLDivElement>(null)
   const [isAtEnd, setAtEnd] = useState(true)
   const [most, setMost] = useState(SHOWN)
@@ -53,7 +55,7 @@ export function Timeline({ moments, agent, isBusy, doing, onSince, onFork }: Tim
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
         tabIndex={0}
         role="log"
-        aria-label="Timeline"
+        aria-label={t('Timeline')}
         onScroll={(event) => {
           const box = event.currentTarget
           setAtEnd(box.scrollHeight - box.scrollTop - box.clientHeight < 60)
@@ -62,18 +64,25 @@ export function Timeline({ moments, agent, isBusy, doing, onSince, onFork }: Tim
       >
         {all.length > most && (
           <p className="mb-3 text-center">
-            <Button onClick={() => setMost(most + SHOWN * 3)}>Earlier</Button>
+            <Button onClick={() => setMost(most + SHOWN * 3)}>{t('Earlier')}</Button>
           </p>
         )}
         <ol className="space-y-3">
           {shown.map((row: Row) => (
-            <MomentRow key={row.key} row={row} agent={agent} onSince={onSince} onFork={onFork} />
+            <MomentRow
+              key={row.key}
+              row={row}
+              agent={agent}
+              onSince={onSince}
+              onOpen={onOpen}
+              onFork={onFork}
+            />
           ))}
         </ol>
         {isBusy && (
           <p role="status" className="mt-3 flex items-center gap-2 text-small text-soft">
             <span aria-hidden className="size-1.5 animate-breathe rounded-full bg-lamp" />
-            <span className="truncate">{doing ?? 'At work…'}</span>
+            <span className="truncate">{doing ?? t('At work…')}</span>
           </p>
         )}
       </div>
@@ -83,7 +92,7 @@ export function Timeline({ moments, agent, isBusy, doing, onSince, onFork }: Tim
           icon={<ArrowDown />}
           onClick={() => setAtEnd(true)}
         >
-          To the end
+          {t('To the end')}
         </Button>
       )}
     </div>

@@ -6,6 +6,7 @@ import { Copy } from '../ui/Copy'
 import { Ago } from '../ui/Moments'
 import { dollars } from '../ui/money'
 import { Chip } from '../ui/Small'
+import { t } from '../words/words'
 import { UNTIL_WORDS } from './draft'
 import { branchOf, fetchLine } from './phases'
 import type { Task } from './types'
@@ -13,13 +14,13 @@ import type { Task } from './types'
 export function Details({ task, sandbox }: { task: Task; sandbox: SandboxView | undefined }) {
   const fetch = fetchLine(task)
   return (
-    <section aria-label="Details" className="min-h-0 flex-1 overflow-y-auto px-5 py-3">
+    <section aria-label={t('Details')} className="min-h-0 flex-1 overflow-y-auto px-5 py-3">
       <dl className="divide-y divide-line">
-        <Fact name="Wish">
+        <Fact name={t('Wish')}>
           <span className="whitespace-pre-wrap">{task.prompt || task.title}</span>
         </Fact>
-        <Fact name="Agent">{task.agent ?? 'as the server has it'}</Fact>
-        <Fact name="Repository">
+        <Fact name={t('Agent')}>{task.agent ?? t('as the server has it')}</Fact>
+        <Fact name={t('Repository')}>
           <Link
             to="/repos/$name"
             params={{ name: task.repo }}
@@ -28,32 +29,32 @@ export function Details({ task, sandbox }: { task: Task; sandbox: SandboxView | 
             {task.repo}
           </Link>
         </Fact>
-        <Fact name="Branch">
+        <Fact name={t('Branch')}>
           <span className="font-mono text-small">{branchOf(task)}</span>
           {task.head && (
             <span className="ml-2 font-mono text-small text-faint">{task.head.slice(0, 12)}</span>
           )}
         </Fact>
-        <Fact name="By git">
+        <Fact name={t('By git')}>
           <span className="flex items-center gap-1">
             <code className="min-w-0 truncate font-mono text-small">{fetch}</code>
-            <Copy text={fetch} label="Copy the command" />
+            <Copy text={fetch} label={t('Copy the command')} />
           </span>
         </Fact>
-        <Fact name="In an editor">
+        <Fact name={t('By ssh')}>
           {task.sandbox_id ? (
             <span className="flex items-center gap-1">
               <code className="min-w-0 truncate font-mono text-small">
-                carrel sandbox shell {task.sandbox_id}
+                {t('ssh carrel-task-{id}', { id: task.id })}
               </code>
-              <Copy text={`carrel sandbox shell ${task.sandbox_id}`} label="Copy the command" />
+              <Copy text={`ssh carrel-task-${task.id}`} label={t('Copy the command')} />
             </span>
           ) : (
-            'When it has a desk.'
+            t('When it has a desk.')
           )}
         </Fact>
         {task.sandbox_id && (
-          <Fact name="Sandbox">
+          <Fact name={t('Sandbox')}>
             <Link
               to="/sandboxes/$id"
               params={{ id: task.sandbox_id }}
@@ -61,11 +62,11 @@ export function Details({ task, sandbox }: { task: Task; sandbox: SandboxView | 
             >
               {task.sandbox_id}
             </Link>{' '}
-            <span className="text-faint">{sandbox ? sandbox.status : 'gone'}</span>
+            <span className="text-faint">{sandbox ? sandbox.status : t('gone')}</span>
           </Fact>
         )}
         {task.depends_on.length > 0 && (
-          <Fact name="Waits until">
+          <Fact name={t('Waits until')}>
             <ul>
               {task.depends_on.map((it) => (
                 <li key={it.task_id}>
@@ -74,7 +75,7 @@ export function Details({ task, sandbox }: { task: Task; sandbox: SandboxView | 
                     params={{ id: String(it.task_id) }}
                     className="text-lamp underline underline-offset-4"
                   >
-                    task-{it.task_id}
+                    {`task-${it.task_id}`}
                   </Link>{' '}
                   {UNTIL_WORDS[it.until ?? 'merged']}
                 </li>
@@ -82,12 +83,17 @@ export function Details({ task, sandbox }: { task: Task; sandbox: SandboxView | 
             </ul>
           </Fact>
         )}
-        <Fact name="Budget">
-          {dollars(task.budget_usd) ?? 'none'}
-          {dollars(task.cost_usd) && <span className="text-faint"> · {dollars(task.cost_usd)} spent</span>}
+        <Fact name={t('Budget')}>
+          {dollars(task.budget_usd) ?? t('none')}
+          {dollars(task.cost_usd) && (
+            <span className="text-faint">
+              {' '}
+              · {t('{cost_usd} spent', { cost_usd: dollars(task.cost_usd) ?? '' })}
+            </span>
+          )}
         </Fact>
         {task.labels.length > 0 && (
-          <Fact name="Labels">
+          <Fact name={t('Labels')}>
             <span className="flex flex-wrap gap-1">
               {task.labels.map((label) => (
                 <Chip key={label}>{label}</Chip>
@@ -95,17 +101,17 @@ export function Details({ task, sandbox }: { task: Task; sandbox: SandboxView | 
             </span>
           </Fact>
         )}
-        <Fact name="Priority">{task.priority}</Fact>
-        <Fact name="Asked for">
+        <Fact name={t('Priority')}>{task.priority}</Fact>
+        <Fact name={t('Asked for')}>
           <Ago at={task.created_at} />
         </Fact>
         {task.started_at && (
-          <Fact name="Started">
+          <Fact name={t('Started')}>
             <Ago at={task.started_at} />
           </Fact>
         )}
         {task.ended_at && (
-          <Fact name="Ended">
+          <Fact name={t('Ended')}>
             <Ago at={task.ended_at} />
           </Fact>
         )}

@@ -13,6 +13,7 @@ import { Field, Input, inputLook, Select } from '../ui/Field'
 import { Kbd, Trouble } from '../ui/Small'
 import { Switch } from '../ui/Switch'
 import { toast } from '../ui/Toast'
+import { t } from '../words/words'
 import { BLANK, type Draft, type DraftErrors, issueIn, read, TEMPLATES, UNTIL_WORDS } from './draft'
 import { isOver } from './phases'
 import { createTask, tasks } from './queries'
@@ -28,8 +29,8 @@ export function NewTaskDialog({ draft, onClose }: { draft: Partial<NewTask>; onC
     <Dialog
       isOpen
       onClose={onClose}
-      title="New task"
-      lead="A wish for a change. It gets a desk, a branch and a pull request."
+      title={t('New task')}
+      lead={t('A wish for a change. It gets a desk, a branch and a pull request.')}
     >
       {isReady && (
         <NewTaskForm
@@ -97,7 +98,7 @@ function NewTaskForm({ first, onDone }: { first: Draft; onDone(): void }) {
           className="text-left underline-offset-4 hover:underline"
           onClick={() => void navigate({ to: '/tasks/$id', params: { id: String(task.id) } })}
         >
-          task-{task.id} {task.phase === 'backlog' ? 'is in the backlog' : 'is on its way'}
+          {`task-${task.id}`} {task.phase === 'backlog' ? t('is in the backlog') : t('is on its way')}
         </button>,
         task.title,
       )
@@ -150,7 +151,7 @@ function NewTaskForm({ first, onDone }: { first: Draft; onDone(): void }) {
       className="contents"
     >
       <DialogBody>
-        <Field label="What should be done?" error={errors.text ?? errors.title ?? errors.prompt}>
+        <Field label={t('What should be done?')} error={errors.text ?? errors.title ?? errors.prompt}>
           {(wiring) => (
             <textarea
               {...wiring}
@@ -158,7 +159,9 @@ function NewTaskForm({ first, onDone }: { first: Draft; onDone(): void }) {
               // biome-ignore lint/a11y/noAutofocus: the dialog was opened to write here
               autoFocus
               rows={4}
-              placeholder={'Fix the flaky login test\n\nMore lines say more. A link to an issue works too.'}
+              placeholder={t(
+                'Fix the flaky login test\n\nMore lines say more. A link to an issue works too.',
+              )}
               value={draft.text}
               onChange={(event) => set('text', event.target.value)}
               className={`${inputLook} h-auto min-h-28 resize-y py-2 leading-6`}
@@ -188,13 +191,13 @@ function NewTaskForm({ first, onDone }: { first: Draft; onDone(): void }) {
         </div>
         <div className="mt-4 grid gap-4 sm:grid-cols-2">
           <Field
-            label="Repository"
+            label={t('Repository')}
             error={errors.repo}
-            hint={shelf.length === 0 ? 'There is none yet: add one under Repos.' : undefined}
+            hint={shelf.length === 0 ? t('There is none yet: add one under Repos.') : undefined}
           >
             {(wiring) => (
               <Select {...wiring} value={draft.repo} onChange={(event) => set('repo', event.target.value)}>
-                {shelf.length === 0 && <option value="">None yet</option>}
+                {shelf.length === 0 && <option value="">{t('None yet')}</option>}
                 {shelf.map((repo) => (
                   <option key={repo.name} value={repo.name}>
                     {repo.name}
@@ -203,17 +206,17 @@ function NewTaskForm({ first, onDone }: { first: Draft; onDone(): void }) {
               </Select>
             )}
           </Field>
-          <Field label="Agent" error={errors.agent}>
+          <Field label={t('Agent')} error={errors.agent}>
             {(wiring) => (
               <Select {...wiring} value={draft.agent} onChange={(event) => set('agent', event.target.value)}>
-                <option value="">As the server has it</option>
+                <option value="">{t('As the server has it')}</option>
                 {staff
                   .toSorted((a, b) => Number(b.found) - Number(a.found))
                   .map((agent) => (
                     <option key={agent.name} value={agent.name}>
                       {agent.name}
                       {agent.model ? ` · ${agent.model}` : ''}
-                      {agent.found ? '' : ' (not installed)'}
+                      {agent.found ? '' : t(' (not installed)')}
                     </option>
                   ))}
               </Select>
@@ -232,18 +235,18 @@ function NewTaskForm({ first, onDone }: { first: Draft; onDone(): void }) {
             aria-hidden
             className={`size-4 transition-transform duration-150 ${isMore ? 'rotate-90' : ''}`}
           />
-          More
+          {t('More')}
         </button>
         <div id={more} hidden={!isMore} className="mt-3">
           <div className="grid gap-4 sm:grid-cols-2">
-            <Field label="Isolation" error={errors.isolation}>
+            <Field label={t('Isolation')} error={errors.isolation}>
               {(wiring) => (
                 <Select
                   {...wiring}
                   value={draft.isolation}
                   onChange={(event) => set('isolation', event.target.value as Draft['isolation'])}
                 >
-                  <option value="">As the repository has it</option>
+                  <option value="">{t('As the repository has it')}</option>
                   {levels.map((level) => (
                     <option key={level} value={level}>
                       {level}
@@ -252,51 +255,59 @@ function NewTaskForm({ first, onDone }: { first: Draft; onDone(): void }) {
                 </Select>
               )}
             </Field>
-            <Field label="Budget, $" error={errors.budget_usd} hint="The agent is stopped when it is spent.">
-              {(wiring) => <Input {...wiring} {...text('budget')} inputMode="decimal" placeholder="none" />}
+            <Field
+              label={t('Budget, $')}
+              error={errors.budget_usd}
+              hint={t('The agent is stopped when it is spent.')}
+            >
+              {(wiring) => (
+                <Input {...wiring} {...text('budget')} inputMode="decimal" placeholder={t('none')} />
+              )}
             </Field>
-            <Field label="Network" error={errors.network}>
+            <Field label={t('Network')} error={errors.network}>
               {(wiring) => (
                 <Select
                   {...wiring}
                   value={draft.network}
                   onChange={(event) => set('network', event.target.value as Draft['network'])}
                 >
-                  <option value="">As the repository has it</option>
-                  <option value="none">None</option>
-                  <option value="allow">Only these hosts</option>
-                  <option value="open">Open</option>
+                  <option value="">{t('As the repository has it')}</option>
+                  <option value="none">{t('None')}</option>
+                  <option value="allow">{t('Only these hosts')}</option>
+                  <option value="open">{t('Open')}</option>
                 </Select>
               )}
             </Field>
             {draft.network === 'allow' ? (
-              <Field label="Hosts" hint="Apart by spaces or commas.">
-                {(wiring) => <Input {...wiring} {...text('allow')} placeholder="crates.io *.npmjs.org" />}
+              <Field label={t('Hosts')} hint={t('Apart by spaces or commas.')}>
+                {(wiring) => (
+                  <Input {...wiring} {...text('allow')} placeholder={t('crates.io *.npmjs.org')} />
+                )}
               </Field>
             ) : (
-              <Field label="Begins at" error={errors.base}>
-                {(wiring) => <Input {...wiring} {...text('base')} placeholder="the default branch" />}
+              <Field label={t('Begins at')} error={errors.base}>
+                {(wiring) => <Input {...wiring} {...text('base')} placeholder={t('the default branch')} />}
               </Field>
             )}
-            <Field label="Labels" error={errors.labels} hint="Apart by spaces.">
+            <Field label={t('Labels')} error={errors.labels} hint={t('Apart by spaces.')}>
               {(wiring) => <Input {...wiring} {...text('labels')} />}
             </Field>
-            <Field label="Priority" error={errors.priority} hint="A higher number goes first.">
+            <Field label={t('Priority')} error={errors.priority} hint={t('A higher number goes first.')}>
               {(wiring) => <Input {...wiring} {...text('priority')} inputMode="numeric" placeholder="0" />}
             </Field>
           </div>
           {others.length > 0 && (
             <fieldset className="mt-4">
-              <legend className="mb-1 text-small font-medium text-soft">Waits until</legend>
+              <legend className="mb-1 text-small font-medium text-soft">{t('Waits until')}</legend>
               <ul className="mb-2 space-y-1.5">
                 {draft.after.map((it) => (
                   <li key={it.task_id} className="flex items-center gap-2">
                     <span className="min-w-0 flex-1 truncate">
-                      <span className="font-mono text-small text-faint">task-{it.task_id}</span>{' '}
+                      <span className="font-mono text-small text-faint">{`task-${it.task_id}`}</span>{' '}
                       {others.find((task) => task.id === it.task_id)?.title}
                     </span>
                     <Select
-                      aria-label={`Until task-${it.task_id}`}
+                      aria-label={t('Until task-{task_id}', { task_id: it.task_id })}
                       value={it.until}
                       className="w-auto"
                       onChange={(event) =>
@@ -317,7 +328,7 @@ function NewTaskForm({ first, onDone }: { first: Draft; onDone(): void }) {
                       ))}
                     </Select>
                     <IconButton
-                      label={`Do not wait for task-${it.task_id}`}
+                      label={t('Do not wait for task-{task_id}', { task_id: it.task_id })}
                       onClick={() =>
                         set(
                           'after',
@@ -331,18 +342,18 @@ function NewTaskForm({ first, onDone }: { first: Draft; onDone(): void }) {
                 ))}
               </ul>
               <Select
-                aria-label="Wait for a task"
+                aria-label={t('Wait for a task')}
                 value=""
                 onChange={(event) =>
                   set('after', [...draft.after, { task_id: Number(event.target.value), until: 'merged' }])
                 }
               >
-                <option value="">Wait for a task…</option>
+                <option value="">{t('Wait for a task…')}</option>
                 {others
                   .filter((task) => !draft.after.some((it) => it.task_id === task.id))
                   .map((task) => (
                     <option key={task.id} value={task.id}>
-                      task-{task.id} · {task.title}
+                      {`task-${task.id}`} · {task.title}
                     </option>
                   ))}
               </Select>
@@ -353,7 +364,7 @@ function NewTaskForm({ first, onDone }: { first: Draft; onDone(): void }) {
         {create.isError && (Object.keys(errors).length === 0 || stray.length > 0) && (
           <div className="mt-4">
             <Trouble
-              title="The task was not made"
+              title={t('The task was not made')}
               detail={
                 stray.length > 0
                   ? stray.map(([field, detail]) => `${field}: ${detail}`).join('; ')
@@ -366,14 +377,14 @@ function NewTaskForm({ first, onDone }: { first: Draft; onDone(): void }) {
       <DialogFoot>
         <span className="mr-auto">
           <Switch isOn={draft.start} onChange={(isOn) => set('start', isOn)}>
-            Start at once
+            {t('Start at once')}
           </Switch>
         </span>
         <span className="hidden items-center gap-1 text-small text-faint sm:flex">
-          <Kbd>Ctrl</Kbd> <Kbd>Enter</Kbd>
+          <Kbd>{t('Ctrl')}</Kbd> <Kbd>{t('Enter')}</Kbd>
         </span>
         <Button tone="primary" type="submit" isBusy={create.isPending}>
-          {draft.start ? 'Start task' : 'Add to backlog'}
+          {draft.start ? t('Start task') : t('Add to backlog')}
         </Button>
       </DialogFoot>
     </form>

@@ -17,7 +17,7 @@ export function Question({ task }: { task: Task }) {
       />
       <div className="min-w-0">
         <p className={`font-medium ${isBad ? 'text-oxblood' : 'text-brass'}`}>
-          task-{task.id} {needsInWords(task)}
+          {`task-${task.id}`} {needsInWords(task)}
         </p>
         {task.needs?.detail && (
           <p className="mt-0.5 max-h-40 overflow-y-auto whitespace-pre-wrap wrap-anywhere">

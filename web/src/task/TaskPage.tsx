@@ -4,16 +4,19 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import { useCallback, useRef, useState } from 'react'
 import { Refusal, say } from '../api/problem'
 import { useMoves } from '../board/moves'
+import { CHECKOUT } from '../desk/parts'
 import { Composer } from '../talk/Composer'
 import { Timeline } from '../talk/Timeline'
 import { Button } from '../ui/Button'
-import { cx } from '../ui/cx'
+import { Halves } from '../ui/Halves'
 import { Empty, Skeleton, Trouble } from '../ui/Small'
 import { useShortcuts } from '../ui/shortcuts'
+import { toast } from '../ui/Toast'
+import { rich, t } from '../words/words'
 import { interrupt } from './interrupt'
 import { isBusy, isOver } from './phases'
 import { Question } from './Question'
-import { task as taskQuery, timeline } from './queries'
+import { openHere, task as taskQuery, timeline } from './queries'
 import { Tabs } from './Tabs'
 import { TopBar } from './TopBar'
 import { TABS, type Tab } from './tabs'
@@ -33,14 +36,16 @@ export default function TaskPage() {
     !Number.isInteger(number) || (error instanceof Refusal && [400, 404, 422].includes(error.status))
   if (isNone && !data) {
     return (
-      <Empty title="No such task">
-        <title>No such task · Carrel</title>
+      <Empty title={t('No such task')}>
+        <title>{t('No such task · Carrel')}</title>
         <p>
-          There is no <span className="font-mono wrap-anywhere">{id}</span>, or it is not yours to see.
+          {rich('There is no {id}, or it is not yours to see.', {
+            id: <span className="font-mono wrap-anywhere">{id}</span>,
+          })}
         </p>
         <div>
           <Link to="/" className="text-lamp underline underline-offset-4">
-            Back to the board
+            {t('Back to the board')}
           </Link>
         </div>
       </Empty>
@@ -49,8 +54,8 @@ export default function TaskPage() {
   if (error && !data) {
     return (
       <div className="p-6">
-        <Trouble title="The task could not be read" detail={say(error)}>
-          <Button onClick={() => void refetch()}>Try again</Button>
+        <Trouble title={t('The task could not be read')} detail={say(error)}>
+          <Button onClick={() => void refetch()}>{t('Try again')}</Button>
         </Trouble>
       </div>
     )
@@ -90,82 +95,79 @@ function Work({ task }: { task: Task }) {
     requestAnimationFrame(() => composer.current?.focus())
   }
   const since = useCallback((seq: number) => show('diff', { since: seq }), [show])
+  const open = useCallback(
+    (seq: number) => {
+      openHere(cache, task.id, seq).then(
+        (desk) =>
+          void navigate({
+            to: '/sandboxes/$id',
+            params: { id: desk.id },
+            search: { tab: 'files', at: CHECKOUT },
+          }),
+        (error) => toast(t('The checkpoint could not be opened'), say(error), 'bad'),
+      )
+    },
+    [cache, task.id, navigate],
+  )
   const fork = useCallback((seq: number) => void act(task, 'fork', { from: seq }), [act, task])
   const send = (text: string) => act(task, 'message', { text })
   const sendNow = (text: string) => interrupt(cache, task.id, text)
 
   return (
     <>
-      <title>{`${task.title} · task-${task.id} · Carrel`}</title>
+      <title>{t('{title} · task-{id} · Carrel', { title: task.title, id: task.id })}</title>
       <TopBar task={task} onAnswer={answer} onVerb={(verb) => void attempt(task, verb)} />
-      <div className="flex gap-1 px-3 pb-2 md:hidden">
-        {[true, false].map((talks) => (
-          <button
-            key={String(talks)}
-            type="button"
-            aria-pressed={isTalking === talks}
-            onClick={() => setTalking(talks)}
-            className={cx(
-              'h-8 flex-1 rounded-lg text-small',
-              isTalking === talks ? 'bg-card font-medium shadow-card' : 'bg-well text-soft',
+      <Halves
+        word={t('Work')}
+        isTalking={isTalking}
+        onTalking={setTalking}
+        talk={
+          <>
+            {talk.isPending ? (
+              <div className="flex-1 space-y-3 p-4">
+                <Skeleton className="h-16" />
+                <Skeleton className="h-10 w-3/4" />
+                <Skeleton className="h-24" />
+              </div>
+            ) : talk.isError && !talk.data ? (
+              <div className="flex-1 p-4">
+                <Trouble title={t('The conversation could not be read')} detail={say(talk.error)} />
+              </div>
+            ) : (
+              <Timeline
+                moments={withPrompt(talk.data ?? [], task)}
+                agent={task.agent}
+                isBusy={isBusy(task)}
+                doing={task.doing}
+                onSince={since}
+                onOpen={open}
+                onFork={fork}
+              />
             )}
-          >
-            {talks ? 'Conversation' : 'Work'}
-          </button>
-        ))}
-      </div>
-      <div className="grid min-h-0 flex-1 border-t border-line md:grid-cols-[minmax(20rem,5fr)_minmax(0,7fr)]">
-        <section
-          aria-label="Conversation"
-          className={cx(
-            'flex min-h-0 min-w-0 flex-col border-line md:border-r',
-            !isTalking && 'max-md:hidden',
-          )}
-        >
-          {talk.isPending ? (
-            <div className="flex-1 space-y-3 p-4">
-              <Skeleton className="h-16" />
-              <Skeleton className="h-10 w-3/4" />
-              <Skeleton className="h-24" />
-            </div>
-          ) : talk.isError && !talk.data ? (
-            <div className="flex-1 p-4">
-              <Trouble title="The conversation could not be read" detail={say(talk.error)} />
-            </div>
-          ) : (
-            <Timeline
-              moments={withPrompt(talk.data ?? [], task)}
-              agent={task.agent}
+            <Question task={task} />
+            <Composer
+              ref={composer}
+              placeholder={
+                task.phase === 'needs_you'
+                  ? t('Answer…')
+                  : task.phase === 'in_review'
+                    ? t('Ask for a change…')
+                    : task.phase === 'backlog'
+                      ? t('Add to the wish…')
+                      : t('Write to the agent…')
+              }
               isBusy={isBusy(task)}
-              doing={task.doing}
-              onSince={since}
-              onFork={fork}
+              isRaised={task.phase === 'needs_you'}
+              sandboxId={task.sandbox_id}
+              disabledBecause={isOver(task) ? t('This task is over. Fork it to go on.') : undefined}
+              onSend={send}
+              onSendNow={task.phase === 'working' ? sendNow : undefined}
             />
-          )}
-          <Question task={task} />
-          <Composer
-            ref={composer}
-            placeholder={
-              task.phase === 'needs_you'
-                ? 'Answer…'
-                : task.phase === 'in_review'
-                  ? 'Ask for a change…'
-                  : task.phase === 'backlog'
-                    ? 'Add to the wish…'
-                    : 'Write to the agent…'
-            }
-            isBusy={isBusy(task)}
-            isRaised={task.phase === 'needs_you'}
-            sandboxId={task.sandbox_id}
-            disabledBecause={isOver(task) ? 'This task is over. Fork it to go on.' : undefined}
-            onSend={send}
-            onSendNow={task.phase === 'working' ? sendNow : undefined}
-          />
-        </section>
-        <div className={cx('flex min-h-0 min-w-0 flex-col', isTalking && 'max-md:hidden')}>
-          <Tabs task={task} tab={search.tab ?? 'diff'} since={search.since} act={act} onTab={show} />
-        </div>
-      </div>
+          </>
+        }
+      >
+        <Tabs task={task} tab={search.tab ?? 'diff'} since={search.since} act={act} onTab={show} />
+      </Halves>
     </>
   )
 }
@@ -181,7 +183,7 @@ function withPrompt(moments: readonly Moment[], task: Task): readonly Moment[] {
 
 function Waiting() {
   return (
-    <div role="status" aria-label="Loading" className="flex flex-1 flex-col gap-4 p-6">
+    <div role="status" aria-label={t('Loading')} className="flex flex-1 flex-col gap-4 p-6">
       <Skeleton className="h-8 w-96 max-w-full" />
       <div className="grid flex-1 gap-4 md:grid-cols-[5fr_7fr]">
         <Skeleton className="min-h-64" />

@@ -3,12 +3,13 @@ import { Link } from '@tanstack/react-router'
 import { ArrowRight, Ellipsis, ExternalLink, GitPullRequest, Network, ShieldCheck } from 'lucide-react'
 import { DropdownMenu } from 'radix-ui'
 import { AgentMark } from '../agent/AgentMark'
-import { useChecks } from '../pull/queries'
-import { gate } from '../review/gate'
+import { useGate } from '../review/gate'
 import { Button, IconButton } from '../ui/Button'
 import { cx } from '../ui/cx'
 import { menuItem, menuLook } from '../ui/menu'
 import { dollars } from '../ui/money'
+import { worded } from '../words/enums'
+import { t } from '../words/words'
 import { useSandboxOf } from './desk'
 import { branchOf, TASK_LOOKS } from './phases'
 import type { Task, Verb } from './types'
@@ -30,7 +31,7 @@ export function TopBar({
   const budget = dollars(task.budget_usd)
   const isolation = sandbox?.isolation ?? task.isolation
   const network = sandbox?.network.mode ?? task.network?.mode
-  const blocked = gate(task, useChecks(task))
+  const blocked = useGate(task)
   const others = possible(task).filter((verb) => verb !== next?.verb && verb !== 'message')
   return (
     <header className="shrink-0 px-4 pt-3 pb-3 md:px-5">
@@ -44,30 +45,37 @@ export function TopBar({
         </Link>
         <span aria-hidden>›</span>
         <span className="font-mono text-ink">{branchOf(task)}</span>
-        <ArrowRight aria-label="into" className="size-3.5" />
-        <span className="font-mono">{task.base ?? 'the default branch'}</span>
+        <ArrowRight aria-label={t('into')} className="size-3.5" />
+        <span className="font-mono">{task.base ?? t('the default branch')}</span>
         {(task.ahead ?? 0) + (task.behind ?? 0) > 0 && (
-          <span className="text-faint" title="Commits ahead of and behind the base">
+          <span className="text-faint" title={t('Commits ahead of and behind the base')}>
             ↑{task.ahead ?? 0} ↓{task.behind ?? 0}
           </span>
         )}
         <span className="ml-auto flex flex-wrap items-center gap-x-3 gap-y-1">
           {isolation && (
-            <span className="inline-flex items-center gap-1" title="How strongly its sandbox is kept apart">
+            <span
+              className="inline-flex items-center gap-1"
+              title={t('How strongly its sandbox is kept apart')}
+            >
               <ShieldCheck aria-hidden className="size-3.5 text-lamp" />
               {isolation}
             </span>
           )}
           {network && (
-            <span className="inline-flex items-center gap-1" title="What its sandbox may reach">
+            <span className="inline-flex items-center gap-1" title={t('What its sandbox may reach')}>
               <Network aria-hidden className="size-3.5" />
-              {network === 'none' ? 'no network' : network === 'allow' ? 'some hosts' : 'open network'}
+              {network === 'none'
+                ? t('no network')
+                : network === 'allow'
+                  ? t('some hosts')
+                  : t('open network')}
             </span>
           )}
           {(cost || budget) && (
-            <span title="Spent on models, and the budget">
+            <span title={t('Spent on models, and the budget')}>
               {cost ?? '$0.00'}
-              {budget && <span className="text-faint"> of {budget}</span>}
+              {budget && <span className="text-faint"> {t('of {budget}', { budget })}</span>}
             </span>
           )}
         </span>
@@ -105,7 +113,7 @@ export function TopBar({
         {others.length > 0 && (
           <DropdownMenu.Root>
             <DropdownMenu.Trigger asChild>
-              <IconButton label="More verbs">
+              <IconButton label={t('More verbs')}>
                 <Ellipsis />
               </IconButton>
             </DropdownMenu.Trigger>
@@ -151,7 +159,10 @@ function PullLink({ task }: { task: Task }) {
       <ExternalLink aria-hidden className="size-3" />
     </a>
   ) : (
-    <span className={look} title={`Pull request ${pull.number}, ${pull.phase}`}>
+    <span
+      className={look}
+      title={t('Pull request {number}, {phase}', { number: pull.number, phase: worded(pull.phase) })}
+    >
       {words}
     </span>
   )

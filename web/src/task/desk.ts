@@ -13,6 +13,3 @@ export function useSandboxOf(task: Pick<Task, 'sandbox_id'>): SandboxView | unde
   })
   return data
 }
-
-/** Where the checkout is inside. */
-export const CHECKOUT = '/workspace'

@@ -1,4 +1,6 @@
 /** A task as people write it, and the body it means. */
+
+import { t } from '../words/words'
 import type { Dependency, NewTask, Until } from './types'
 
 export interface Draft {
@@ -47,7 +49,8 @@ export function titleAndPrompt(text: string): { title: string; prompt?: string }
   const clean = text.trim()
   const [first = '', ...rest] = clean.split('\n')
   const issue = issueIn(first)
-  if (issue && first.trim() === issue.url) return { title: `Resolve ${issue.name}`, prompt: clean }
+  if (issue && first.trim() === issue.url)
+    return { title: t('Resolve {name}', { name: issue.name }), prompt: clean }
   const line = first.trim()
   if (line.length <= LONGEST_TITLE)
     return rest.join('').trim() ? { title: line, prompt: clean } : { title: line }
@@ -59,24 +62,24 @@ export function titleAndPrompt(text: string): { title: string; prompt?: string }
 export function read(draft: Draft): { body: NewTask; errors: DraftErrors } {
   const errors: DraftErrors = {}
   const body: NewTask = { repo: draft.repo, ...titleAndPrompt(draft.text), start: draft.start }
-  if (!body.title) errors.text = 'Say in a sentence what should be done.'
-  if (!draft.repo) errors.repo = 'Choose a repository.'
+  if (!body.title) errors.text = t('Say in a sentence what should be done.')
+  if (!draft.repo) errors.repo = t('Choose a repository.')
   if (draft.agent) body.agent = draft.agent
   if (draft.base.trim()) body.base = draft.base.trim()
   if (draft.isolation) body.isolation = draft.isolation
   if (draft.network) {
     const allow = draft.allow.split(/[\s,]+/).filter(Boolean)
     body.network = draft.network === 'allow' ? { mode: 'allow', allow } : { mode: draft.network }
-    if (draft.network === 'allow' && allow.length === 0) errors.network = 'Name at least one host.'
+    if (draft.network === 'allow' && allow.length === 0) errors.network = t('Name at least one host.')
   }
   if (draft.budget.trim()) {
     const amount = Number(draft.budget.trim().replace(/^\$/, '').replace(',', '.'))
-    if (!(amount > 0)) errors.budget_usd = 'Write an amount above zero, such as 2.50.'
+    if (!(amount > 0)) errors.budget_usd = t('Write an amount above zero, such as 2.50.')
     else body.budget_usd = amount
   }
   if (draft.priority.trim()) {
     const priority = Number(draft.priority)
-    if (!Number.isInteger(priority)) errors.priority = 'Write a whole number.'
+    if (!Number.isInteger(priority)) errors.priority = t('Write a whole number.')
     else body.priority = priority
   }
   const labels = [...new Set(draft.labels.split(/[\s,]+/).filter(Boolean))]
@@ -86,31 +89,35 @@ export function read(draft: Draft): { body: NewTask; errors: DraftErrors } {
 }
 
 export const UNTIL_WORDS: Record<Until, string> = {
-  started: 'has started',
-  in_review: 'is in review',
-  merged: 'is merged',
+  started: t('has started'),
+  in_review: t('is in review'),
+  merged: t('is merged'),
 }
 
 /** Beginnings for wishes that come often. */
 export const TEMPLATES: readonly { name: string; text: string }[] = [
   {
-    name: 'Fix a bug',
-    text: 'Fix: \n\nWhat happens:\nWhat should happen:\n\nBegin with a test that fails because of it.',
+    name: t('Fix a bug'),
+    text: t('Fix: \n\nWhat happens:\nWhat should happen:\n\nBegin with a test that fails because of it.'),
   },
   {
-    name: 'Add a feature',
-    text: 'Add \n\nWhy:\nDone when:\n- \n\nKeep to the style of the code around it, with tests and docs.',
+    name: t('Add a feature'),
+    text: t('Add \n\nWhy:\nDone when:\n- \n\nKeep to the style of the code around it, with tests and docs.'),
   },
   {
-    name: 'Write tests',
-    text: 'Write tests for \n\nCover the ordinary case, the edges and what should be refused. Change no behaviour.',
+    name: t('Write tests'),
+    text: t(
+      'Write tests for \n\nCover the ordinary case, the edges and what should be refused. Change no behaviour.',
+    ),
   },
   {
-    name: 'Refactor',
-    text: 'Make  simpler without changing what it does\n\nSmall commits, each with all tests passing.',
+    name: t('Refactor'),
+    text: t('Make  simpler without changing what it does\n\nSmall commits, each with all tests passing.'),
   },
   {
-    name: 'Update dependencies',
-    text: 'Bring the dependencies up to date\n\nOne commit per dependency that needs changes; run all checks; say in the pull what was left and why.',
+    name: t('Update dependencies'),
+    text: t(
+      'Bring the dependencies up to date\n\nOne commit per dependency that needs changes; run all checks; say in the pull what was left and why.',
+    ),
   },
 ]

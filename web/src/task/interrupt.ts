@@ -8,6 +8,7 @@ import type { QueryClient } from '@tanstack/react-query'
 import { callJson } from '../api/call'
 import { say } from '../api/problem'
 import { toast } from '../ui/Toast'
+import { t } from '../words/words'
 import { putTask } from './fold'
 import type { Task } from './types'
 
@@ -28,7 +29,11 @@ export async function interrupt(cache: QueryClient, id: number, text: string): P
     if (isStopped) await ask('start')
     return true
   } catch (error) {
-    toast(isStopped ? `task-${id} was stopped` : `task-${id} was not interrupted`, say(error), 'bad')
+    toast(
+      isStopped ? t('task-{id} was stopped', { id }) : t('task-{id} was not interrupted', { id }),
+      say(error),
+      'bad',
+    )
     return false
   }
 }

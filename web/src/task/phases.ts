@@ -1,4 +1,6 @@
 /** How a task's phase looks and reads. */
+
+import { t } from '../words/words'
 import type { Task, TaskPhase } from './types'
 
 export interface PhaseLook {
@@ -14,34 +16,40 @@ const busy = { text: 'text-lamp', dot: 'bg-lamp', wash: 'bg-lamp-wash', isMoving
 const bad = { text: 'text-oxblood', dot: 'bg-oxblood', wash: 'bg-oxblood-wash', isMoving: false }
 
 export const TASK_LOOKS: Record<TaskPhase, PhaseLook> = {
-  backlog: { ...quiet, word: 'Backlog' },
-  queued: { word: 'Queued', text: 'text-slate', dot: 'bg-slate', wash: 'bg-slate-wash', isMoving: false },
+  backlog: { ...quiet, word: t('Backlog') },
+  queued: {
+    word: t('Queued'),
+    text: 'text-slate',
+    dot: 'bg-slate',
+    wash: 'bg-slate-wash',
+    isMoving: false,
+  },
   preparing: {
-    word: 'Preparing',
+    word: t('Preparing'),
     text: 'text-brass',
     dot: 'bg-brass',
     wash: 'bg-brass-wash',
     isMoving: true,
   },
-  working: { ...busy, word: 'Working' },
-  publishing: { ...busy, word: 'Publishing' },
+  working: { ...busy, word: t('Working') },
+  publishing: { ...busy, word: t('Publishing') },
   in_review: {
-    word: 'In review',
+    word: t('In review'),
     text: 'text-slate',
     dot: 'bg-slate',
     wash: 'bg-slate-wash',
     isMoving: false,
   },
   needs_you: {
-    word: 'Needs you',
+    word: t('Needs you'),
     text: 'text-brass',
     dot: 'bg-brass',
     wash: 'bg-brass-wash',
     isMoving: false,
   },
-  merged: { word: 'Merged', text: 'text-lamp', dot: 'bg-lamp', wash: 'bg-lamp-wash', isMoving: false },
-  closed: { ...quiet, word: 'Closed' },
-  failed: { ...bad, word: 'Failed' },
+  merged: { word: t('Merged'), text: 'text-lamp', dot: 'bg-lamp', wash: 'bg-lamp-wash', isMoving: false },
+  closed: { ...quiet, word: t('Closed') },
+  failed: { ...bad, word: t('Failed') },
 }
 
 /** Whether an agent is at the desk. */
@@ -53,23 +61,23 @@ export const isOver = (task: Task) => task.phase === 'merged' || task.phase === 
 export const branchOf = (task: Task) => task.branch ?? `task-${task.id}`
 
 const REASONS: Record<string, string> = {
-  question: 'has a question',
-  nothing_changed: 'changed nothing',
-  agent_failed: 'could not go on',
-  desk_failed: 'has no desk',
-  push_refused: 'could not push its work',
-  forge_failed: 'could not open its pull request',
-  conflict: 'could not settle a conflict',
-  checks_failed: 'has failing checks',
-  budget: 'has spent its budget',
-  stopped: 'was stopped',
-  repo: 'cannot use its repository',
+  question: t('has a question'),
+  nothing_changed: t('changed nothing'),
+  agent_failed: t('could not go on'),
+  desk_failed: t('has no desk'),
+  push_refused: t('could not push its work'),
+  forge_failed: t('could not open its pull request'),
+  conflict: t('could not settle a conflict'),
+  checks_failed: t('has failing checks'),
+  budget: t('has spent its budget'),
+  stopped: t('was stopped'),
+  repo: t('cannot use its repository'),
 }
 
 /** Why a task waits for a person, as the end of a sentence that begins with it. */
 export function needsInWords(task: Task): string {
   const reason = task.needs?.reason
-  if (!reason) return task.phase === 'failed' ? 'failed' : 'needs you'
+  if (!reason) return task.phase === 'failed' ? t('failed') : t('needs you')
   return REASONS[reason] ?? reason.replaceAll('_', ' ')
 }
 

@@ -2,7 +2,9 @@
 import { type QueryClient, queryOptions } from '@tanstack/react-query'
 import { call, callJson, callList } from '../api/call'
 import { attemptKey } from '../api/client'
+import { putSandbox } from '../api/fold'
 import { keys, sandboxes } from '../api/queries'
+import type { SandboxView } from '../api/types'
 import { newer, putTask } from './fold'
 import type { Moment, NewTask, Task, Verb } from './types'
 
@@ -72,6 +74,16 @@ export async function createTask(cache: QueryClient, body: NewTask, attempt = at
   })
   putTask(cache, task)
   return task
+}
+
+/** A sandbox with the files of a checkpoint, to look around in. The work of the task goes on undisturbed. */
+export async function openHere(cache: QueryClient, id: number, seq: number): Promise<SandboxView> {
+  const desk = await callJson<SandboxView>(`/api/v1/tasks/${id}/open?from=${seq}`, {
+    method: 'POST',
+    headers: { 'Idempotency-Key': attemptKey() },
+  })
+  putSandbox(cache, desk)
+  return desk
 }
 
 /** Asks something of a task. The answer is the task as it now is; of a fork, the first of the attempts. */

@@ -1,13 +1,8 @@
 /** The tabs of a task's page, in their order. */
-export const TABS = ['diff', 'terminal', 'files', 'preview', 'network', 'logs', 'details'] as const
+import { DESK_PARTS, DESK_WORDS } from '../desk/parts'
+import { t } from '../words/words'
+
+export const TABS = ['diff', ...DESK_PARTS, 'details'] as const
 export type Tab = (typeof TABS)[number]
 
-export const TAB_WORDS: Record<Tab, string> = {
-  diff: 'Diff',
-  terminal: 'Terminal',
-  files: 'Files',
-  preview: 'Preview',
-  network: 'Network',
-  logs: 'Logs',
-  details: 'Details',
-}
+export const TAB_WORDS: Record<Tab, string> = { diff: t('Diff'), ...DESK_WORDS, details: t('Details') }

@@ -4,6 +4,7 @@ import { useCallback } from 'react'
 import { say } from '../api/problem'
 import { dollars } from '../ui/money'
 import { toast } from '../ui/Toast'
+import { t, tn } from '../words/words'
 import { placeTask } from './fold'
 import { isBusy, isOver } from './phases'
 import { ask, taskKeys } from './queries'
@@ -16,25 +17,25 @@ const GUESSES: Partial<Record<Verb, TaskPhase>> = {
 }
 
 export const VERB_WORDS: Record<Verb, string> = {
-  start: 'Start',
-  stop: 'Stop',
-  message: 'Write',
-  retry: 'Try again',
-  rebase: 'Rebase',
-  merge: 'Merge',
-  close: 'Close',
-  fork: 'Fork',
+  start: t('Start'),
+  stop: t('Stop'),
+  message: t('Write'),
+  retry: t('Try again'),
+  rebase: t('Rebase'),
+  merge: t('Merge'),
+  close: t('Close'),
+  fork: t('Fork'),
 }
 
-const OUTCOMES: Record<Verb, string> = {
-  start: 'started',
-  stop: 'stopped',
-  message: 'written to',
-  retry: 'tried again',
-  rebase: 'rebased',
-  merge: 'merged',
-  close: 'closed',
-  fork: 'forked',
+export const OUTCOMES: Record<Verb, string> = {
+  start: t('started'),
+  stop: t('stopped'),
+  message: t('written to'),
+  retry: t('tried again'),
+  rebase: t('rebased'),
+  merge: t('merged'),
+  close: t('closed'),
+  fork: t('forked'),
 }
 
 /** What can be asked of a task where it stands. The server has the last word. */
@@ -76,10 +77,10 @@ export function question(task: Task, verb: Verb, spends: boolean): Question | un
       if (!spends) return undefined
       const budget = dollars(task.budget_usd)
       return {
-        title: `Let ${task.agent ?? 'the agent'} work on ${name}?`,
+        title: t('Let {agent} work on {name}?', { agent: task.agent ?? t('the agent'), name }),
         detail: budget
-          ? `It uses a model that costs money, ${budget} at most.`
-          : 'It uses a model that costs money, and this task has no budget to stop at.',
+          ? t('It uses a model that costs money, {budget} at most.', { budget })
+          : t('It uses a model that costs money, and this task has no budget to stop at.'),
         act: VERB_WORDS[verb],
         isGrave: false,
       }
@@ -87,29 +88,38 @@ export function question(task: Task, verb: Verb, spends: boolean): Question | un
     case 'stop':
       return isBusy(task)
         ? {
-            title: `Stop ${name}?`,
-            detail: 'The agent leaves in the middle of its turn. What it saved before stays on its branch.',
-            act: 'Stop',
+            title: t('Stop {name}?', { name }),
+            detail: t(
+              'The agent leaves in the middle of its turn. What it saved before stays on its branch.',
+            ),
+            act: t('Stop'),
             isGrave: false,
           }
         : undefined
     case 'merge':
       return {
-        title: `Merge ${name} into ${task.base ?? 'its base'}?`,
+        title: t('Merge {name} into {base}?', { name, base: task.base ?? t('its base') }),
         detail: task.pull
-          ? `Pull request #${task.pull.number} goes through the lane: checked on the merged result, then merged.`
-          : 'It goes through the lane: checked on the merged result, then merged.',
-        act: 'Merge',
+          ? t('Pull request #{number} goes through the lane: checked on the merged result, then merged.', {
+              number: task.pull.number,
+            })
+          : t('It goes through the lane: checked on the merged result, then merged.'),
+        act: t('Merge'),
         isGrave: false,
       }
     case 'close':
       return {
-        title: `Close ${name} without merging?`,
+        title: t('Close {name} without merging?', { name }),
         detail:
           (task.ahead ?? 0) > 0
-            ? `Its ${task.ahead === 1 ? 'commit is' : `${task.ahead} commits are`} not in ${task.base ?? 'the base'}. The branch is kept; the desk is cleared.`
-            : 'Its desk is cleared.',
-        act: 'Close',
+            ? tn(
+                task.ahead,
+                'Its commit is not in {base}. The branch is kept; the desk is cleared.',
+                'Its {n} commits are not in {base}. The branch is kept; the desk is cleared.',
+                { base: task.base ?? t('the base') },
+              )
+            : t('Its desk is cleared.'),
+        act: t('Close'),
         isGrave: true,
       }
     default:
@@ -117,13 +127,19 @@ export function question(task: Task, verb: Verb, spends: boolean): Question | un
   }
 }
 
-export type Act = (task: Task, verb: Verb, body?: unknown) => Promise<boolean>
+/** With `onRefused` the reason goes there; otherwise it is shown where every page shows such things. */
+export type Act = (
+  task: Task,
+  verb: Verb,
+  body?: unknown,
+  onRefused?: (why: string) => void,
+) => Promise<boolean>
 
 /** Asks, guesses, and takes back. Answers whether the server agreed. */
 export function useAct(): Act {
   const cache = useQueryClient()
   return useCallback<Act>(
-    async (task, verb, body) => {
+    async (task, verb, body, onRefused) => {
       const guess = GUESSES[verb]
       const before = held(cache, task.id) ?? task
       if (guess) placeTask(cache, { ...before, phase: guess })
@@ -131,13 +147,14 @@ export function useAct(): Act {
         const answer = await ask(cache, task.id, verb, body)
         // Silence means yes; the stream tells the rest. A guess that the stream has not confirmed yet stands.
         if (verb === 'fork' && answer && answer.id !== task.id)
-          toast(`task-${answer.id} goes on from task-${task.id}`)
+          toast(t('task-{id} goes on from task-{id2}', { id: answer.id, id2: task.id }))
         return true
       } catch (error) {
         // When the server has spoken since, what it said stands.
         const now = held(cache, task.id)
         if (guess && now?.phase === guess && now.revision === before.revision) placeTask(cache, before)
-        toast(`task-${task.id} was not ${OUTCOMES[verb]}`, say(error), 'bad')
+        if (onRefused) onRefused(say(error))
+        else toast(t('task-{id} was not {done}', { id: task.id, done: OUTCOMES[verb] }), say(error), 'bad')
         return false
       }
     },
@@ -156,29 +173,29 @@ function held(cache: QueryClient, id: number): Task | undefined {
 export function primary(task: Task): { verb: Verb | 'review' | 'answer'; word: string } | undefined {
   switch (task.phase) {
     case 'backlog':
-      return { verb: 'start', word: 'Start' }
+      return { verb: 'start', word: t('Start') }
     case 'queued':
     case 'preparing':
     case 'working':
     case 'publishing':
-      return { verb: 'stop', word: 'Stop' }
+      return { verb: 'stop', word: t('Stop') }
     case 'needs_you':
       switch (task.needs?.reason) {
         case 'question':
         case 'nothing_changed':
-          return { verb: 'answer', word: 'Answer' }
+          return { verb: 'answer', word: t('Answer') }
         case 'conflict':
-          return { verb: 'rebase', word: 'Rebase again' }
+          return { verb: 'rebase', word: t('Rebase again') }
         case 'dependency':
-          return { verb: 'start', word: 'Go on' }
+          return { verb: 'start', word: t('Go on') }
         default:
-          return { verb: 'retry', word: 'Try again' }
+          return { verb: 'retry', word: t('Try again') }
       }
     case 'failed':
-      return { verb: 'retry', word: 'Try again' }
+      return { verb: 'retry', word: t('Try again') }
     case 'in_review':
-      return { verb: 'merge', word: 'Merge' }
+      return { verb: 'merge', word: t('Merge') }
     default:
-      return isOver(task) ? { verb: 'fork', word: 'Fork' } : undefined
+      return isOver(task) ? { verb: 'fork', word: t('Fork') } : undefined
   }
 }

@@ -1,46 +1,49 @@
 /** What sandboxes start from. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Boxes, Plus, Trash2 } from 'lucide-react'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { api, ask } from '../api/client'
-import { Refusal, say } from '../api/problem'
+import { beside, fieldsOf, say } from '../api/problem'
 import { keys, templates } from '../api/queries'
 import type { NewTemplate, TemplateView } from '../api/types'
 import { Button, IconButton } from '../ui/Button'
 import { Confirm } from '../ui/Confirm'
-import { Dialog, DialogBody, DialogFoot } from '../ui/Dialog'
+import { Dialog } from '../ui/Dialog'
+import { DialogForm } from '../ui/DialogForm'
 import { Field, Input, inputLook, Select } from '../ui/Field'
 import { Ago } from '../ui/Moments'
-import { bytes, count } from '../ui/money'
+import { bytes } from '../ui/money'
 import { Chip, Empty, PageHead, Skeleton, Trouble } from '../ui/Small'
 import { toast } from '../ui/Toast'
+import { worded } from '../words/enums'
+import { t, tn } from '../words/words'
 
 export function TemplatesPage() {
   const list = useQuery(templates)
   const [isMaking, setMaking] = useState(false)
   return (
     <>
-      <title>Templates · Carrel</title>
+      <title>{t('Templates · Carrel')}</title>
       <PageHead
-        title="Templates"
-        lead="What a sandbox starts from: an image, a small Debian, a recipe of your own."
+        title={t('Templates')}
+        lead={t('What a sandbox starts from: an image, a small Debian, a recipe of your own.')}
       >
         <Button tone="primary" icon={<Plus />} onClick={() => setMaking(true)}>
-          New template
+          {t('New template')}
         </Button>
       </PageHead>
       {list.isPending && <Skeleton className="h-32 rounded-2xl" />}
       {list.isError && !list.data && (
-        <Trouble title="The templates could not be listed" detail={say(list.error)} />
+        <Trouble title={t('The templates could not be listed')} detail={say(list.error)} />
       )}
       {list.data?.length === 0 && (
-        <Empty title="No templates">
-          <p>The provider brought none along, and none was made yet.</p>
+        <Empty title={t('No templates')}>
+          <p>{t('The provider brought none along, and none was made yet.')}</p>
         </Empty>
       )}
       {list.data && list.data.length > 0 && (
         <ul
-          aria-label="Templates"
+          aria-label={t('Templates')}
           className="divide-y divide-line rounded-2xl border border-line bg-card shadow-card"
         >
           {list.data.map((template) => (
@@ -51,8 +54,8 @@ export function TemplatesPage() {
       <Dialog
         isOpen={isMaking}
         onClose={() => setMaking(false)}
-        title="New template"
-        lead="Made once, in the background; every sandbox after that starts from it in milliseconds."
+        title={t('New template')}
+        lead={t('Made once, in the background; every sandbox after that starts from it in milliseconds.')}
       >
         <TemplateForm onDone={() => setMaking(false)} />
       </Dialog>
@@ -66,7 +69,7 @@ function TemplateRow({ template }: { template: TemplateView }) {
     mutationFn: () =>
       ask(api.DELETE('/api/v1/templates/{name}', { params: { path: { name: template.name } } })),
     onSuccess: () => cache.invalidateQueries({ queryKey: keys.templates }),
-    onError: (error) => toast(`${template.name} was not removed`, say(error), 'bad'),
+    onError: (error) => toast(t('{name} was not removed', { name: template.name }), say(error), 'bad'),
   })
   return (
     <li className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-3">
@@ -74,14 +77,16 @@ function TemplateRow({ template }: { template: TemplateView }) {
       <div className="min-w-0 flex-1">
         <p className="font-medium">{template.name}</p>
         <p className="text-small text-soft wrap-anywhere">
-          {template.note ?? template.origin ?? `Brought along by ${template.provider}.`}
+          {template.note ??
+            template.origin ??
+            t('Brought along by {provider}.', { provider: template.provider })}
         </p>
       </div>
       <span className="text-small text-faint">
         {[
           template.provider,
           template.bytes != null && bytes(template.bytes),
-          template.layers != null && count(template.layers, 'layer'),
+          template.layers != null && tn(template.layers, '{n} layer', '{n} layers'),
         ]
           .filter(Boolean)
           .join(' · ')}
@@ -92,16 +97,16 @@ function TemplateRow({ template }: { template: TemplateView }) {
         </span>
       )}
       <Chip tone={template.phase === 'ready' ? 'lamp' : template.phase === 'failed' ? 'bad' : 'brass'}>
-        {template.phase}
+        {worded(template.phase)}
       </Chip>
       {template.created_by != null && (
         <Confirm
-          title={`Remove ${template.name}?`}
-          detail="Sandboxes that live on it are not disturbed."
-          act="Remove"
+          title={t('Remove {name}?', { name: template.name })}
+          detail={t('Sandboxes that live on it are not disturbed.')}
+          act={t('Remove')}
           onConfirm={() => remove.mutate()}
         >
-          <IconButton label={`Remove ${template.name}`}>
+          <IconButton label={t('Remove {name}', { name: template.name })}>
             <Trash2 />
           </IconButton>
         </Confirm>
@@ -124,9 +129,8 @@ function TemplateForm({ onDone }: { onDone(): void }) {
       onDone()
     },
   })
-  const fields = make.error instanceof Refusal ? make.error.fields : {}
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
+  const fields = fieldsOf(make.error)
+  const submit = () => {
     const text = what.trim()
     make.mutate({
       name: name.trim(),
@@ -137,56 +141,51 @@ function TemplateForm({ onDone }: { onDone(): void }) {
     } as NewTemplate)
   }
   const words = {
-    image: ['Image', 'docker.io/library/node:22'],
-    debian: ['Packages', 'git build-essential python3'],
-    recipe: ['Recipe', 'FROM debian:bookworm\nRUN apt-get update && apt-get install -y git'],
+    image: [t('Image'), 'docker.io/library/node:22'],
+    debian: [t('Packages'), 'git build-essential python3'],
+    recipe: [t('Recipe'), 'FROM debian:bookworm\nRUN apt-get update && apt-get install -y git'],
   }[kind]
   return (
-    <form noValidate onSubmit={submit} className="contents">
-      <DialogBody>
-        <div className="grid gap-4 sm:grid-cols-2">
-          <Field label="Name" error={fields.name}>
-            {(wiring) => (
-              <Input {...wiring} autoFocus value={name} onChange={(event) => setName(event.target.value)} />
-            )}
-          </Field>
-          <Field label="Made from" error={fields.from}>
-            {(wiring) => (
-              <Select {...wiring} value={kind} onChange={(event) => setKind(event.target.value as Kind)}>
-                <option value="image">an image of a registry</option>
-                <option value="debian">a small Debian</option>
-                <option value="recipe">a recipe (Dockerfile)</option>
-              </Select>
-            )}
-          </Field>
-          <Field
-            label={words[0] as string}
-            error={fields.reference ?? fields.recipe ?? fields.packages}
-            className="sm:col-span-2"
-          >
-            {(wiring) => (
-              <textarea
-                {...wiring}
-                rows={kind === 'recipe' ? 8 : 2}
-                placeholder={words[1]}
-                value={what}
-                onChange={(event) => setWhat(event.target.value)}
-                className={`${inputLook} h-auto py-2 font-mono text-small`}
-              />
-            )}
-          </Field>
-        </div>
-        {make.isError && Object.keys(fields).length === 0 && (
-          <div className="mt-4">
-            <Trouble title="The template was not made" detail={say(make.error)} />
-          </div>
-        )}
-      </DialogBody>
-      <DialogFoot>
-        <Button tone="primary" type="submit" isBusy={make.isPending} disabled={!name.trim()}>
-          Make template
-        </Button>
-      </DialogFoot>
-    </form>
+    <DialogForm
+      act={t('Make template')}
+      failed={t('The template was not made')}
+      why={beside(make.error, ['name', 'from', 'reference', 'recipe', 'packages'])}
+      isBusy={make.isPending}
+      canAct={Boolean(name.trim())}
+      onAct={submit}
+    >
+      <div className="grid gap-4 sm:grid-cols-2">
+        <Field label={t('Name')} error={fields.name}>
+          {(wiring) => (
+            <Input {...wiring} autoFocus value={name} onChange={(event) => setName(event.target.value)} />
+          )}
+        </Field>
+        <Field label={t('Made from')} error={fields.from}>
+          {(wiring) => (
+            <Select {...wiring} value={kind} onChange={(event) => setKind(event.target.value as Kind)}>
+              <option value="image">{t('an image of a registry')}</option>
+              <option value="debian">{t('a small Debian')}</option>
+              <option value="recipe">{t('a recipe (Dockerfile)')}</option>
+            </Select>
+          )}
+        </Field>
+        <Field
+          label={words[0] as string}
+          error={fields.reference ?? fields.recipe ?? fields.packages}
+          className="sm:col-span-2"
+        >
+          {(wiring) => (
+            <textarea
+              {...wiring}
+              rows={kind === 'recipe' ? 8 : 2}
+              placeholder={words[1]}
+              value={what}
+              onChange={(event) => setWhat(event.target.value)}
+              className={`${inputLook} h-auto py-2 font-mono text-small`}
+            />
+          )}
+        </Field>
+      </div>
+    </DialogForm>
   )
 }

@@ -1,6 +1,7 @@
 /** A question in the middle of the page, for what cannot be taken back or costs something. Anything may `askFirst`; one `Asker` shows it. */
 import { AlertDialog } from 'radix-ui'
 import { type ReactNode, useSyncExternalStore } from 'react'
+import { t } from '../words/words'
 import { Button } from './Button'
 
 interface Asked {
@@ -52,7 +53,7 @@ export function Asker() {
           <AlertDialog.Description className="mt-1.5 text-soft">{asked?.detail}</AlertDialog.Description>
           <div className="mt-6 flex justify-end gap-2">
             <AlertDialog.Cancel asChild>
-              <Button tone="quiet">Keep as it is</Button>
+              <Button tone="quiet">{t('Keep as it is')}</Button>
             </AlertDialog.Cancel>
             <Button
               autoFocus={!asked?.isGrave}

@@ -1,5 +1,6 @@
 import { Popover } from 'radix-ui'
 import { type ReactNode, useState } from 'react'
+import { t } from '../words/words'
 import { Button } from './Button'
 
 interface ConfirmProps {
@@ -29,7 +30,7 @@ export function Confirm({ children, title, detail, act, onConfirm }: ConfirmProp
           <p className="mt-1 text-small text-soft">{detail}</p>
           <div className="mt-4 flex justify-end gap-2">
             <Popover.Close asChild>
-              <Button tone="quiet">Keep</Button>
+              <Button tone="quiet">{t('Keep')}</Button>
             </Popover.Close>
             <Button
               tone="danger"

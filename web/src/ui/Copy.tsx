@@ -1,5 +1,6 @@
 import { Check, Copy as CopyIcon } from 'lucide-react'
 import { useEffect, useState } from 'react'
+import { t } from '../words/words'
 import { IconButton } from './Button'
 
 /** Copies a text, and says that it did. */
@@ -12,7 +13,7 @@ export function Copy({ text, label, className }: { text: string; label: string; 
   }, [copied])
   return (
     <IconButton
-      label={copied ? 'Copied' : label}
+      label={copied ? t('Copied') : label}
       className={className}
       onClick={() => void write(text).then(setCopied)}
     >

@@ -1,6 +1,7 @@
 import { X } from 'lucide-react'
 import { Dialog as Radix } from 'radix-ui'
 import type { ReactNode } from 'react'
+import { t } from '../words/words'
 import { IconButton } from './Button'
 
 interface DialogProps {
@@ -30,7 +31,7 @@ export function Dialog({ isOpen, onClose, title, lead, children, canLeave = true
               {lead && <Radix.Description className="mt-0.5 text-soft">{lead}</Radix.Description>}
             </div>
             <Radix.Close asChild>
-              <IconButton label="Close" className="-mr-2">
+              <IconButton label={t('Close')} className="-mr-2">
                 <X />
               </IconButton>
             </Radix.Close>

@@ -1,3 +1,4 @@
+import { t } from '../words/words'
 import { useReading } from './clock'
 import { cx } from './cx'
 import { age, countdown, exact, fractionLeft } from './time'
@@ -17,7 +18,7 @@ export function Ago({ at }: { at: string }) {
   const text = useReading((now) => age(at, now))
   return (
     <time dateTime={at} title={exact(at)}>
-      {text === 'now' ? 'just now' : `${text} ago`}
+      {text === 'now' ? t('just now') : t('{text} ago', { text })}
     </time>
   )
 }
@@ -38,7 +39,7 @@ export function Lifetime({ until, wholeSeconds }: { until: string; wholeSeconds:
   const percent = useReading((now) => Math.round(100 * fractionLeft(until, wholeSeconds, now)))
   const isShort = useReading((now) => Date.parse(until) - now < 60_000)
   return (
-    <span className="inline-flex flex-col gap-1" title={`Ends ${exact(until)}`}>
+    <span className="inline-flex flex-col gap-1" title={t('Ends {exact}', { exact: exact(until) })}>
       <time dateTime={until} className={cx(isShort ? 'text-oxblood' : 'text-soft')}>
         {text}
       </time>

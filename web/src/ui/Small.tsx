@@ -51,6 +51,16 @@ export function Command({ children }: { children: string }) {
   )
 }
 
+/** Some facts of a page, under a name of their own. */
+export function Box({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <section aria-label={title} className="rounded-2xl border border-line bg-card px-5 py-4 shadow-card">
+      <h2 className="mb-2 text-lead">{title}</h2>
+      {children}
+    </section>
+  )
+}
+
 /** Something will stand here in a moment. */
 export function Skeleton({ className }: { className?: string }) {
   return <span aria-hidden className={cx('block animate-breathe rounded-md bg-well', className)} />

@@ -2,6 +2,7 @@
 import { X } from 'lucide-react'
 import { Toast as Radix } from 'radix-ui'
 import { type ReactNode, useSyncExternalStore } from 'react'
+import { t } from '../words/words'
 import { IconButton } from './Button'
 import { cx } from './cx'
 
@@ -55,14 +56,14 @@ export function Toaster() {
             )}
           </div>
           <Radix.Close asChild>
-            <IconButton label="Dismiss" className="-my-1">
+            <IconButton label={t('Dismiss')} className="-my-1">
               <X />
             </IconButton>
           </Radix.Close>
         </Radix.Root>
       ))}
       <Radix.Viewport
-        label="Notices ({hotkey})"
+        label={t('Notices ({hotkey})')}
         className="fixed right-4 bottom-4 z-60 flex w-90 max-w-[calc(100vw-2rem)] flex-col gap-2 outline-none"
       />
     </Radix.Provider>

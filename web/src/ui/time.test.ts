@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { age, countdown, duration, fractionLeft, parseDuration } from './time'
+import { age, clock, countdown, duration, exact, fractionLeft, parseDuration } from './time'
 
 const now = Date.parse('2026-03-01T12:00:00Z')
 const at = (seconds: number) => new Date(now + seconds * 1000).toISOString()
@@ -73,4 +73,13 @@ describe('a duration', () => {
   ])('typed as "%s" means %s seconds', (text, seconds) => {
     expect(parseDuration(text)).toBe(seconds)
   })
+})
+
+describe('an exact moment', () => {
+  it('names the zone that it is told in', () => {
+    expect(exact('2026-01-02T23:30:00Z', 'UTC')).toMatch(/2026.*(23|11):30:00.*UTC/)
+    expect(exact('2026-01-02T23:30:00Z', 'Asia/Tokyo')).toMatch(/3.*8:30:00.*GMT\+9/)
+    expect(clock(Date.parse('2026-01-02T23:30:00Z'), 'Asia/Tokyo')).toMatch(/8:30/)
+  })
+  it('that is none is shown as it came', () => expect(exact('soon', 'UTC')).toBe('soon'))
 })

@@ -1,5 +1,8 @@
 /** Times for people. All of them take `now`, so the same moment always reads the same. */
 
+import { t } from '../words/words'
+import { zoneChosen } from './zone'
+
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
@@ -10,7 +13,7 @@ export function age(at: string, now: number): string {
   const passed = Math.max(0, now - Date.parse(at))
   if (passed < 2 * SECOND) return 'now'
   if (passed < MINUTE) return `${Math.floor(passed / SECOND)} s`
-  if (passed < HOUR) return `${Math.floor(passed / MINUTE)} min`
+  if (passed < HOUR) return t('{floor} min', { floor: Math.floor(passed / MINUTE) })
   if (passed < DAY) return `${Math.floor(passed / HOUR)} h`
   return `${Math.floor(passed / DAY)} d`
 }
@@ -31,7 +34,7 @@ export function countdown(until: string, now: number): string {
   const seconds = Math.ceil(left / SECOND)
   if (seconds < 600) return `${Math.floor(seconds / 60)}:${two(seconds % 60)}`
   const minutes = Math.floor(seconds / 60)
-  if (minutes < 60) return `${minutes} min`
+  if (minutes < 60) return t('{minutes} min', { minutes })
   if (minutes < 24 * 60) return `${Math.floor(minutes / 60)} h ${two(minutes % 60)}`
   const hours = Math.floor(minutes / 60)
   return `${Math.floor(hours / 24)} d ${hours % 24} h`
@@ -68,13 +71,39 @@ export function parseDuration(text: string): number | undefined {
   return Math.round(total)
 }
 
-// One for the page: making one costs more than everything else about a card.
-const whole = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+// One for each zone: making one costs more than everything else about a card.
+const wholes = new Map<string | undefined, Intl.DateTimeFormat>()
 
-/** The whole truth, for a tooltip. */
-export function exact(at: string): string {
+function whole(zone: string | undefined): Intl.DateTimeFormat {
+  const known = wholes.get(zone)
+  if (known) return known
+  const made = new Intl.DateTimeFormat(undefined, {
+    year: 'numeric',
+    month: 'short',
+    day: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    timeZoneName: 'short',
+    ...(zone ? { timeZone: zone } : {}),
+  })
+  wholes.set(zone, made)
+  return made
+}
+
+/** The whole truth, for a tooltip: the moment in the zone that was chosen, and which zone that is. */
+export function exact(at: string, zone: string | undefined = zoneChosen()): string {
   const date = new Date(at)
-  return Number.isNaN(date.getTime()) ? at : whole.format(date)
+  return Number.isNaN(date.getTime()) ? at : whole(zone).format(date)
+}
+
+/** The time of day, where the reader is or wants to be. */
+export function clock(at: number, zone: string | undefined = zoneChosen()): string {
+  return new Intl.DateTimeFormat(undefined, {
+    hour: '2-digit',
+    minute: '2-digit',
+    ...(zone ? { timeZone: zone } : {}),
+  }).format(at)
 }
 
 function two(value: number): string {

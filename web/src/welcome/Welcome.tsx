@@ -19,6 +19,7 @@ import { Button } from '../ui/Button'
 import { cx } from '../ui/cx'
 import { inputLook } from '../ui/Field'
 import { Trouble } from '../ui/Small'
+import { t } from '../words/words'
 import { DEMO_COMMAND, DEMO_WISH, SAMPLE } from './demo'
 
 export function Welcome({ repos }: { repos: RepoView[] }) {
@@ -72,30 +73,31 @@ export function Welcome({ repos }: { repos: RepoView[] }) {
 
   return (
     <div className="min-h-0 flex-1 overflow-y-auto">
-      <title>Welcome · Carrel</title>
+      <title>{t('Welcome · Carrel')}</title>
       <div className="mx-auto max-w-2xl px-4 py-8 md:py-12">
         <header className="flex flex-col items-center text-center">
           <EmptyDesk />
-          <h1 className="text-display">Welcome to Carrel</h1>
+          <h1 className="text-display">{t('Welcome to Carrel')}</h1>
           <p className="mt-1.5 max-w-md text-soft">
-            Every coding agent gets a private desk, and its work comes to you as a pull request. Three steps,
-            and no account anywhere.
+            {t(
+              'Every coding agent gets a private desk, and its work comes to you as a pull request. Three steps, and no account anywhere.',
+            )}
           </p>
         </header>
         <ol className="mt-8 space-y-3">
-          <Step number={1} now={step} title="A repository" done={repo}>
+          <Step number={1} now={step} title={t('A repository')} done={repo}>
             <div className="grid gap-3 sm:grid-cols-2">
               <Choice
                 icon={<Sparkles />}
-                title="A sample"
-                detail="A small repository that lives here, to see how it goes."
+                title={t('A sample')}
+                detail={t('A small repository that lives here, to see how it goes.')}
                 isBusy={sample.isPending}
                 onClick={() => sample.mutate()}
               />
               <Choice
                 icon={<LinkIcon />}
-                title="One of yours"
-                detail="By its address, or by a path on this machine."
+                title={t('One of yours')}
+                detail={t('By its address, or by a path on this machine.')}
                 onClick={() => setAdding(true)}
               />
               {repos.map((it) => (
@@ -103,22 +105,22 @@ export function Welcome({ repos }: { repos: RepoView[] }) {
                   key={it.name}
                   icon={<FolderGit2 />}
                   title={it.name}
-                  detail={it.source ?? 'It lives here.'}
+                  detail={it.source ?? t('It lives here.')}
                   onClick={() => setRepo(it.name)}
                 />
               ))}
             </div>
             {sample.isError && !repo && (
-              <Trouble title="The sample was not made" detail={say(sample.error)} />
+              <Trouble title={t('The sample was not made')} detail={say(sample.error)} />
             )}
           </Step>
-          <Step number={2} now={step} title="An agent" done={agent} onBack={() => setAgent(undefined)}>
+          <Step number={2} now={step} title={t('An agent')} done={agent} onBack={() => setAgent(undefined)}>
             <div className="grid gap-3 sm:grid-cols-2">
               {!staff.some((it) => it.name === 'demo') && (
                 <Choice
                   icon={<Sparkles />}
-                  title="The demo"
-                  detail="A script that plays an agent. Needs no key and costs nothing."
+                  title={t('The demo')}
+                  detail={t('A script that plays an agent. Needs no key and costs nothing.')}
                   isBusy={demo.isPending}
                   onClick={() => demo.mutate()}
                 />
@@ -133,11 +135,13 @@ export function Welcome({ repos }: { repos: RepoView[] }) {
                 />
               ))}
             </div>
-            {demo.isError && !agent && <Trouble title="The demo was not added" detail={say(demo.error)} />}
+            {demo.isError && !agent && (
+              <Trouble title={t('The demo was not added')} detail={say(demo.error)} />
+            )}
           </Step>
-          <Step number={3} now={step} title="The first task">
+          <Step number={3} now={step} title={t('The first task')}>
             <label className="block">
-              <span className="mb-1 block text-small font-medium text-soft">What should be done?</span>
+              <span className="mb-1 block text-small font-medium text-soft">{t('What should be done?')}</span>
               <textarea
                 rows={2}
                 value={wish}
@@ -145,9 +149,9 @@ export function Welcome({ repos }: { repos: RepoView[] }) {
                 className={`${inputLook} h-auto py-2`}
               />
             </label>
-            {go.isError && <Trouble title="The task was not made" detail={say(go.error)} />}
+            {go.isError && <Trouble title={t('The task was not made')} detail={say(go.error)} />}
             <Button tone="primary" isBusy={go.isPending} disabled={!wish.trim()} onClick={() => go.mutate()}>
-              Go
+              {t('Go')}
             </Button>
           </Step>
         </ol>
@@ -206,7 +210,7 @@ function Step({
                 onClick={onBack}
                 className="text-small text-lamp underline underline-offset-4"
               >
-                change
+                {t('change')}
               </button>
             )}
           </span>

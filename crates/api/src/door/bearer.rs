@@ -150,13 +150,16 @@ fn shown_key(headers: &HeaderMap) -> Option<Result<KeySecret, ()>> {
 
 /// The key in a user and password, as git and others show it: the password, or the user where that is empty.
 fn of_pair(encoded: &str) -> String {
-    let plain = base64::prelude::BASE64_STANDARD.decode(encoded).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-    let plain = plain.unwrap_or_default();
-    match plain.split_once(':') {
+    match plain_pair(encoded).split_once(':') {
         Some((user, "")) => user.to_owned(),
         Some((_, password)) => password.to_owned(),
         None => String::new(),
     }
+}
+
+fn plain_pair(encoded: &str) -> String {
+    let plain = base64::prelude::BASE64_STANDARD.decode(encoded).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    plain.unwrap_or_default()
 }
 
 /// The cookie of a browser that shows no key beside it.
@@ -182,10 +185,15 @@ impl FromRequestParts<Doors> for FromOwnPage {
     }
 }
 
-/// Whether a header is one of our keys, which is nobody else's business.
+/// Whether a header is one of our keys, which is nobody else's business. As user or as password it is one too.
 pub(crate) fn is_our_key(value: &HeaderValue) -> bool {
     let text = value.to_str().unwrap_or_default();
-    KeySecret::parse(text.rsplit(' ').next().unwrap_or_default()).is_ok()
+    match text.split_once(' ') {
+        Some((scheme, pair)) if scheme.eq_ignore_ascii_case("basic") => {
+            plain_pair(pair.trim()).split(':').any(|half| KeySecret::parse(half).is_ok())
+        }
+        _ => KeySecret::parse(text.rsplit(' ').next().unwrap_or_default()).is_ok(),
+    }
 }
 
 /// A cookie travels by itself, so a request that changes something must come from our own page.

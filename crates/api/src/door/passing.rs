@@ -62,6 +62,7 @@ pub(crate) async fn pass_on(
     let mut response = response.map(Body::new);
     let kept = upgraded.then(|| response.headers().get(header::UPGRADE).cloned()).flatten();
     drop_hop_by_hop(response.headers_mut());
+    drop_our_cookies(&doors.options.cookie, response.headers_mut());
     if let Some(protocol) = kept {
         response.headers_mut().insert(header::UPGRADE, protocol);
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
@@ -129,5 +130,48 @@ fn drop_hop_by_hop(headers: &mut HeaderMap) {
     }
     for name in HOP_BY_HOP {
         headers.remove(name);
+    }
+}
+
+/// What runs inside signs nobody in or out: not by path, where it shares our origin, nor by a name below ours, from which a
+/// cookie can be set for both.
+fn drop_our_cookies(ours: &str, headers: &mut HeaderMap) {
+    let lines = headers.get_all(header::SET_COOKIE).iter();
+    let theirs: Vec<_> = lines.filter(|line| !sets(&String::from_utf8_lossy(line.as_bytes()), ours)).cloned().collect();
+    headers.remove(header::SET_COOKIE);
+    for line in theirs {
+        headers.append(header::SET_COOKIE, line);
+    }
+}
+
+/// Whether a browser would send the cookie of this line back under a name. It takes no account of spaces around a name,
+/// and sends `=name=value`, which has none, as `name=value`.
+fn sets(line: &str, name: &str) -> bool {
+    let pair = line.split(';').next().unwrap_or_default();
+    let pair = pair.trim_start_matches(|letter: char| letter == '=' || letter.is_whitespace());
+    pair.split('=').next().unwrap_or_default().trim() == name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cookie_of_ours_is_known_however_it_is_spelled() {
+        for line in [
+            "visit=a",
+            " visit=a; Path=/",
+            "visit =a",
+            "\tvisit\t=a",
+            "=visit=a",
+            " = visit=a",
+            "visit",
+            "visit=\u{fffd}",
+        ] {
+            assert!(sets(line, "visit"), "{line:?}");
+        }
+        for line in ["", "visitor=a", "a=visit", "Visit=a", "a=b; visit=c", "a==visit=b"] {
+            assert!(!sets(line, "visit"), "{line:?}");
+        }
     }
 }

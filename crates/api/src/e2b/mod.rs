@@ -92,7 +92,6 @@ pub(crate) async fn in_their_words(State(_): State<Doors>, request: Request, nex
 /// What this door remembers from one request to the next. None of it is missed after a restart.
 #[derive(Default)]
 pub(crate) struct Memory {
-    readings: watching::Readings,
     builds: builds::Builds,
 }
 

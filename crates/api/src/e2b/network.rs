@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use carrel_model::{
     public::{NewNetwork, SandboxView},
-    sandbox::{AddressRange, HeaderName, HeaderText, Headers, HostRule, NetworkMode, PortAccess, PortHost},
+    sandbox::{
+        AddressRange, Authorities, ExitProxy, ExitTls, HeaderName, HeaderText, Headers, HostRule, NetworkMode,
+        PortAccess, PortHost, ProxyAddress, ProxyWord, ServerName,
+    },
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -22,10 +25,28 @@ pub(super) struct Asked {
     allow_out: Option<Vec<String>>,
     deny_out: Option<Vec<String>>,
     dns_servers: Option<Vec<String>>,
-    egress_proxy: Option<Value>,
+    egress_proxy: Option<AskedProxy>,
     mask_request_host: Option<String>,
     https_ports: Option<Vec<u16>>,
     rules: Option<BTreeMap<String, Vec<Rule>>>,
+}
+
+/// A SOCKS5 proxy through which everything leaves.
+#[derive(Debug, Deserialize)]
+struct AskedProxy {
+    address: ProxyAddress,
+    username: Option<ProxyWord>,
+    password: Option<ProxyWord>,
+    tls: Option<AskedTls>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct AskedTls {
+    #[serde(default)]
+    enabled: bool,
+    server_name: Option<ServerName>,
+    ca_cert: Option<Authorities>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -47,20 +68,24 @@ impl Asked {
         let everywhere = |rule: &String| EVERYWHERE.contains(&rule.as_str());
         let denies_all = internet == Some(false) || deny.iter().any(everywhere);
         let ranges: Result<Vec<_>, _> = deny.iter().filter(|rule| !everywhere(rule)).map(|rule| range(rule)).collect();
-        let (ranges, headers) = (ranges?, self.headers()?);
+        let ranges = ranges?;
+        let open = NewNetwork {
+            mode: NetworkMode::Open,
+            headers: self.headers()?,
+            proxy: self.proxy(),
+            ..NewNetwork::default()
+        };
         if allow.iter().any(|rule| everywhere(rule) || rule == "*") {
-            return Ok(NewNetwork { mode: NetworkMode::Open, headers, ..NewNetwork::default() });
+            return Ok(open);
         }
         let rules: Result<Vec<_>, _> = allow.iter().map(|rule| host_rule(rule)).collect();
         let rules = rules?;
         Ok(match (denies_all, rules.is_empty()) {
-            (true, true) => NewNetwork { mode: NetworkMode::None, headers, ..NewNetwork::default() },
-            (true, false) => NewNetwork { mode: NetworkMode::Allow, allow: rules, headers, ..NewNetwork::default() },
+            (true, true) => NewNetwork { mode: NetworkMode::None, ..open },
+            (true, false) => NewNetwork { mode: NetworkMode::Allow, allow: rules, ..open },
             // Without anything denied, what is allowed says nothing.
-            (false, _) if ranges.is_empty() => NewNetwork { mode: NetworkMode::Open, headers, ..NewNetwork::default() },
-            (false, _) => {
-                NewNetwork { mode: NetworkMode::Open, allow: rules, deny: ranges, headers, ..NewNetwork::default() }
-            }
+            (false, _) if ranges.is_empty() => open,
+            (false, _) => NewNetwork { allow: rules, deny: ranges, ..open },
         })
     }
 
@@ -74,6 +99,26 @@ impl Asked {
         let given = self.mask_request_host.clone().filter(|host| !host.is_empty());
         let host = given.map(PortHost::try_from).transpose();
         host.map_err(|malformed| Refusal::malformed(format!("`network.maskRequestHost`: {}.", malformed.rule)))
+    }
+
+    /// The ports on which what listens inside speaks TLS itself.
+    pub(super) fn tls_ports(&self) -> Vec<u16> {
+        self.https_ports.clone().unwrap_or_default()
+    }
+
+    /// Refuses what is chosen once, when a sandbox is made.
+    pub(super) fn refuse_in_a_change(&self) -> Result<(), Refusal> {
+        match self.tls_ports().is_empty() {
+            true => Ok(()),
+            false => Err(Refusal::malformed("`httpsPorts` are chosen when a sandbox is made.")),
+        }
+    }
+
+    fn proxy(&self) -> Option<ExitProxy> {
+        let AskedProxy { address, username, password, tls } = self.egress_proxy.as_ref()?;
+        let tls = tls.as_ref().filter(|tls| tls.enabled);
+        let tls = tls.map(|tls| ExitTls { server_name: tls.server_name.clone(), authorities: tls.ca_cert.clone() });
+        Some(ExitProxy { address: address.clone(), username: username.clone(), password: password.clone(), tls })
     }
 
     /// The headers that are put into requests on their way out.
@@ -98,16 +143,12 @@ impl Asked {
     }
 
     fn refuse_what_we_lack(&self) -> Result<(), Refusal> {
-        let given = [
-            ("dnsServers", self.dns_servers.as_ref().is_some_and(|servers| !servers.is_empty())),
-            ("egressProxy", self.egress_proxy.as_ref().is_some_and(|proxy| !proxy.is_null())),
-            ("httpsPorts", self.https_ports.as_ref().is_some_and(|ports| !ports.is_empty())),
-        ];
-        match given.iter().find(|(_, given)| *given) {
-            Some((name, _)) => Err(Refusal::malformed(format!(
-                "`network.{name}` is not supported by this server; leave it out. What differs is listed in docs/guides/e2b.md."
-            ))),
-            None => Ok(()),
+        match self.dns_servers.as_ref().is_some_and(|servers| !servers.is_empty()) {
+            true => Err(Refusal::malformed(
+                "`network.dnsServers` is not supported by this server: the host resolves the names of its sandboxes. \
+                 Leave it out; what differs is listed in docs/guides/e2b.md.",
+            )),
+            false => Ok(()),
         }
     }
 }
@@ -138,6 +179,22 @@ pub(super) fn shown(view: &SandboxView) -> Value {
     });
     if let Some(host) = &view.port_host {
         shown["maskRequestHost"] = host.as_str().into();
+    }
+    if !view.tls_ports.is_empty() {
+        shown["httpsPorts"] = json!(view.tls_ports);
+    }
+    if let Some(proxy) = &network.proxy {
+        let mut told = json!({ "address": proxy.address });
+        if let Some(username) = &proxy.username {
+            told["username"] = username.as_str().into();
+        }
+        if let Some(tls) = &proxy.tls {
+            told["tls"] = json!({ "enabled": true });
+            if let Some(name) = &tls.server_name {
+                told["tls"]["serverName"] = name.as_str().into();
+            }
+        }
+        shown["egressProxy"] = told;
     }
     if !network.headers.is_empty() {
         let rules = network
@@ -181,6 +238,22 @@ mod tests {
         ] {
             assert!(asked(bad.clone(), None).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_proxy_is_taken_as_it_is_and_told_without_its_password() {
+        let body = json!({"denyOut": ["0.0.0.0/0"], "allowOut": ["example.org"], "egressProxy": {
+            "address": "proxy.example.org:1080", "username": "me", "password": "word", "tls": {"enabled": true, "serverName": "p"},
+        }});
+        let network = asked(body, None).expect("understood");
+        let proxy = network.proxy.expect("a proxy");
+        assert_eq!((proxy.address.port(), proxy.password.is_some(), proxy.tls.is_some()), (1080, true, true));
+        for bad in ["proxy", "socks5://proxy:1080", "proxy:0"] {
+            let body = json!({ "egressProxy": { "address": bad } });
+            assert!(serde_json::from_value::<Asked>(body).is_err(), "{bad}");
+        }
+        assert!(asked(json!({"dnsServers": ["1.1.1.1"]}), None).is_err());
+        assert!(asked(json!({"dnsServers": []}), None).is_ok(), "none at all is what there is");
     }
 
     #[test]

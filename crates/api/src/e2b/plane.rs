@@ -203,10 +203,16 @@ async fn visit(doors: &Doors, place: Place, request: Request) -> Result<Response
         Destination::Port(port) => line.host(port),
     };
     let passage = Passage { host, prefix: None };
-    pass_on(doors, line, passage, Request::from_parts(parts, body)).await.map_err(|error| {
+    let passed = pass_on(doors, line, passage, Request::from_parts(parts, body)).await;
+    let mut response = passed.map_err(|error| {
         tracing::debug!(?error, sandbox = %id, port, "a visit broke off");
         answer(502, &place, "The sandbox is running but port is not open: it hung up without an answer", true)
-    })
+    })?;
+    if to == Destination::Envd {
+        // A signed address may stand at our own origin, and a file is whatever somebody wrote: a browser must not run it there.
+        response.headers_mut().append(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static("sandbox"));
+    }
+    Ok(response)
 }
 
 /// The body of a request to envd.

@@ -60,6 +60,7 @@ struct New {
     metadata: Option<BTreeMap<String, String>>,
     env_vars: Option<BTreeMap<String, String>>,
     iam: Option<Value>,
+    mcp: Option<Value>,
     volume_mounts: Option<Vec<NewVolumeMount>>,
     /// Every sandbox asks for its token, whatever this says.
     #[allow(dead_code, reason = "named so that it is known")]
@@ -86,6 +87,11 @@ impl New {
             .is_some_and(|iam| iam.get("tokens").and_then(Value::as_object).is_some_and(|t| !t.is_empty()))
         {
             return Err(Refusal::malformed("`iam` is not supported by this server: it issues no tokens of its own."));
+        }
+        if self.mcp.as_ref().and_then(Value::as_object).is_some_and(|servers| !servers.is_empty()) {
+            return Err(Refusal::malformed(
+                "`mcp` is not supported by this server: start MCP servers by a command inside the sandbox.",
+            ));
         }
         let auto_pause = self.auto_pause == Some(true);
         let files_alone = auto_pause && self.auto_pause_memory == Some(false);
@@ -114,6 +120,7 @@ impl New {
             network: Some(asked.understood(self.allow_internet_access)?),
             ports: Some(asked.ports()),
             port_host: asked.port_host()?,
+            tls_ports: Some(asked.tls_ports()),
             pause_depth: files_alone.then_some(Depth::Files),
             volumes: self.volume_mounts,
             ..NewSandbox::default()
@@ -310,6 +317,7 @@ async fn set_network(
     if state == "paused" {
         return Err(Refusal::new(409, format!("Sandbox {id} is paused: connect to it first")));
     }
+    asked.network.refuse_in_a_change()?;
     let network = asked.network.understood(asked.allow_internet_access)?;
     let set = doors.control.sandboxes().set_network(&grant, &id, network).await;
     set.map_err(|error| Refusal::of_sandbox(&id, error))?;

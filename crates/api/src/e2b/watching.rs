@@ -1,13 +1,9 @@
 //! What a sandbox uses and what happened to it: metrics and logs.
 
-use std::{
-    collections::{HashMap, VecDeque},
-    sync::{Mutex, MutexGuard},
-};
-
 use axum::{Router, extract::State, routing::get};
+use carrel_control::Sample;
 use carrel_model::{
-    Grant, SandboxId, Timestamp,
+    Grant, SandboxId,
     public::{LogLine, SandboxView},
 };
 use serde::{Deserialize, Serialize};
@@ -29,14 +25,6 @@ pub(super) fn routes() -> Router<Doors> {
         .route("/v2/sandboxes/{id}/logs", get(logs_v2))
 }
 
-/// So many readings of one sandbox are remembered, and so many sandboxes.
-const READINGS: usize = 120;
-const SANDBOXES: usize = 4096;
-
-/// The readings so far. They begin when somebody first asks.
-#[derive(Default)]
-pub(crate) struct Readings(Mutex<HashMap<SandboxId, VecDeque<Reading>>>);
-
 /// What a sandbox used at a moment.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -50,58 +38,36 @@ struct Reading {
     mem_cache: u64,
     disk_used: u64,
     disk_total: u64,
-    #[serde(skip)]
-    cpu_us: u64,
-    #[serde(skip)]
-    at: Timestamp,
 }
 
-impl Readings {
-    fn held(&self) -> MutexGuard<'_, HashMap<SandboxId, VecDeque<Reading>>> {
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
-
-    fn before(&self, id: &SandboxId) -> Option<(Timestamp, u64)> {
-        self.held().get(id)?.back().map(|reading| (reading.at, reading.cpu_us))
-    }
-
-    fn keep(&self, id: &SandboxId, reading: Reading) -> Vec<Reading> {
-        let mut held = self.held();
-        if held.len() >= SANDBOXES && !held.contains_key(id) {
-            held.clear();
+impl Reading {
+    /// The share of its processors (all of them together are 100) since the sample before; since it began when there is none.
+    fn new(view: &SandboxView, before: Option<&Sample>, sample: &Sample) -> Reading {
+        let mib = |count: u64| count * 1024 * 1024;
+        let load = match before {
+            Some(before) => sample.load_since(before.at, before.cpu_us.unwrap_or(0)),
+            None => sample.load_since(view.ready_at.unwrap_or(view.created_at), 0),
+        };
+        Reading {
+            timestamp: sample.at.to_string(),
+            timestamp_unix: sample.at.as_second(),
+            cpu_count: words::cpu_count(view),
+            cpu_used_pct: (load / view.limits.cpus.get() * 10_000.0).round() / 100.0,
+            mem_used: sample.memory_bytes.unwrap_or(0),
+            mem_total: mib(view.limits.memory_mb.get()),
+            mem_cache: sample.cache_bytes.unwrap_or(0),
+            disk_used: sample.disk_bytes.unwrap_or(0),
+            disk_total: mib(view.limits.disk_mb.get()),
         }
-        let readings = held.entry(id.clone()).or_default();
-        if readings.len() >= READINGS {
-            readings.pop_front();
-        }
-        readings.push_back(reading);
-        readings.iter().cloned().collect()
     }
 }
 
-/// Reads what a sandbox uses now, and remembers it.
+/// What a sandbox used so far, the newest last.
 async fn read(doors: &Doors, grant: &Grant, view: &SandboxView) -> Result<Vec<Reading>, Refusal> {
-    let stats = doors.control.sandboxes().stats(grant, &view.id).await;
-    let stats = stats.map_err(|error| Refusal::of_sandbox(&view.id, error))?;
-    let (usage, mib) = (stats.usage, |count: u64| count * 1024 * 1024);
-    let cpu_us = usage.cpu_us.unwrap_or(0);
-    // Against the last reading; against its whole life when there is none.
-    let (since, used) = doors.e2b.readings.before(&view.id).unwrap_or((view.ready_at.unwrap_or(view.created_at), 0));
-    let passed = stats.at.duration_since(since).as_micros().max(1) as f64;
-    let reading = Reading {
-        timestamp: stats.at.to_string(),
-        timestamp_unix: stats.at.as_second(),
-        cpu_count: words::cpu_count(view),
-        cpu_used_pct: (cpu_us.saturating_sub(used) as f64 / passed * 10_000.0).round() / 100.0,
-        mem_used: usage.memory_bytes.unwrap_or(0),
-        mem_total: mib(view.limits.memory_mb.get()),
-        mem_cache: usage.cache_bytes.unwrap_or(0),
-        disk_used: usage.disk_bytes.unwrap_or(0),
-        disk_total: mib(view.limits.disk_mb.get()),
-        cpu_us,
-        at: stats.at,
-    };
-    Ok(doors.e2b.readings.keep(&view.id, reading))
+    let samples = doors.control.sandboxes().samples(grant, &view.id).await;
+    let samples = samples.map_err(|error| Refusal::of_sandbox(&view.id, error))?;
+    let before = std::iter::once(None).chain(samples.iter().map(Some));
+    Ok(samples.iter().zip(before).map(|(sample, before)| Reading::new(view, before, sample)).collect())
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -22,6 +22,7 @@ mod sign_in;
 mod tasks;
 mod templates;
 mod terminal;
+mod tunnel;
 mod usage;
 
 use utoipa_axum::router::OpenApiRouter;
@@ -36,6 +37,7 @@ pub(crate) fn routes() -> OpenApiRouter<Doors> {
         .merge(terminal::routes())
         .merge(ports::routes())
         .merge(port_links::routes())
+        .merge(tunnel::routes())
         .merge(logs::routes())
         .merge(templates::routes())
         .merge(repos::routes())

@@ -43,23 +43,16 @@ async fn by_path(
         let why = format!("port {port} of sandbox {id} hung up without an answer");
         Problem::new(502, "inside", "Nobody answers inside", why)
     })?;
-    keep_apart(&doors, &prefix, response.headers_mut());
+    keep_apart(&prefix, response.headers_mut());
     Ok(response)
 }
 
 /// What comes by path comes from our origin. It must not act as one of our pages, nor touch what belongs to them.
-fn keep_apart(doors: &Doors, prefix: &str, headers: &mut HeaderMap) {
+fn keep_apart(prefix: &str, headers: &mut HeaderMap) {
     let alone = HeaderValue::from_static("sandbox allow-scripts allow-forms allow-popups allow-modals allow-downloads");
     headers.append(header::CONTENT_SECURITY_POLICY, alone);
     headers.remove("clear-site-data");
     headers.remove("service-worker-allowed");
-    let ours = format!("{}=", doors.options.cookie);
-    let is_ours = |value: &HeaderValue| value.to_str().is_ok_and(|text| text.trim_start().starts_with(&ours));
-    let theirs: Vec<_> = headers.get_all(header::SET_COOKIE).iter().filter(|value| !is_ours(value)).cloned().collect();
-    headers.remove(header::SET_COOKIE);
-    for cookie in theirs {
-        headers.append(header::SET_COOKIE, cookie);
-    }
     let place = headers.get(header::LOCATION).and_then(|value| value.to_str().ok());
     let place = place.filter(|place| place.starts_with('/') && !place.starts_with("//"));
     if let Some(place) = place.and_then(|place| HeaderValue::from_str(&format!("{prefix}{place}")).ok()) {

@@ -9,7 +9,7 @@ use carrel_control::{MergeRefused, Paging, PullQuery};
 use carrel_model::{
     Branch, RepoName,
     public::{
-        CheckView, CommentView, FieldProblem, NewMerge, NewPull, NewPullComment, NewPullReview, Page,
+        CheckView, CommentView, FieldProblem, NewAutoMerge, NewMerge, NewPull, NewPullComment, NewPullReview, Page,
         Problem as ProblemBody, PullPhase, PullView, ReviewView,
     },
 };
@@ -33,6 +33,9 @@ pub(super) fn routes() -> OpenApiRouter<Doors> {
         .routes(routes!(merge))
         .routes(routes!(close))
         .routes(routes!(reopen))
+        .routes(routes!(ready))
+        .routes(routes!(draft))
+        .routes(routes!(auto_merge, no_auto_merge))
 }
 
 /// A pull in the path. One that cannot exist is not found.
@@ -260,6 +263,60 @@ async fn reopen(
     At { repo, number }: At,
 ) -> Result<axum::Json<PullView>, Problem> {
     Ok(axum::Json(doors.control.pulls().set_open(&grant, &repo, number, true).await?))
+}
+
+/// Says that a pull request is ready to be reviewed and merged: it is no draft any more.
+#[utoipa::path(post, path = "/pulls/{repo}/{number}/ready", operation_id = "ready_pull", tag = "pulls",
+    params(("repo" = RepoName, Path), ("number" = u64, Path)),
+    responses((status = 200, description = "It is no draft.", body = PullView),
+        (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
+async fn ready(
+    State(doors): State<Doors>,
+    Asker(grant): Asker,
+    At { repo, number }: At,
+) -> Result<axum::Json<PullView>, Problem> {
+    Ok(axum::Json(doors.control.pulls().set_draft(&grant, &repo, number, false).await?))
+}
+
+/// Says that a pull request is still being worked on: nobody merges a draft.
+#[utoipa::path(post, path = "/pulls/{repo}/{number}/draft", operation_id = "draft_pull", tag = "pulls",
+    params(("repo" = RepoName, Path), ("number" = u64, Path)),
+    responses((status = 200, description = "It is a draft.", body = PullView),
+        (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
+async fn draft(
+    State(doors): State<Doors>,
+    Asker(grant): Asker,
+    At { repo, number }: At,
+) -> Result<axum::Json<PullView>, Problem> {
+    Ok(axum::Json(doors.control.pulls().set_draft(&grant, &repo, number, true).await?))
+}
+
+/// Asks that a pull request be merged by itself once nothing stands in the way: here by the lane, at a forge outside by
+/// that forge.
+#[utoipa::path(post, path = "/pulls/{repo}/{number}/auto_merge", operation_id = "auto_merge_pull", tag = "pulls",
+    params(("repo" = RepoName, Path), ("number" = u64, Path)), request_body = Option<NewAutoMerge>,
+    responses((status = 200, description = "The pull request; it may be merged already.", body = PullView),
+        (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
+async fn auto_merge(
+    State(doors): State<Doors>,
+    Asker(grant): Asker,
+    At { repo, number }: At,
+    OptionalJson(new): OptionalJson<NewAutoMerge>,
+) -> Result<axum::Json<PullView>, Problem> {
+    Ok(axum::Json(doors.control.pulls().set_auto_merge(&grant, &repo, number, new).await?))
+}
+
+/// Takes it back that a pull request is to be merged by itself.
+#[utoipa::path(delete, path = "/pulls/{repo}/{number}/auto_merge", operation_id = "cancel_auto_merge_pull", tag = "pulls",
+    params(("repo" = RepoName, Path), ("number" = u64, Path)),
+    responses((status = 200, description = "The pull request.", body = PullView),
+        (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
+async fn no_auto_merge(
+    State(doors): State<Doors>,
+    Asker(grant): Asker,
+    At { repo, number }: At,
+) -> Result<axum::Json<PullView>, Problem> {
+    Ok(axum::Json(doors.control.pulls().unset_auto_merge(&grant, &repo, number).await?))
 }
 
 fn refusal(refused: MergeRefused) -> Problem {

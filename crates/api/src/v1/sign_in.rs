@@ -83,7 +83,8 @@ async fn sign_out(State(doors): State<Doors>, origin: Origin, parts: Parts) -> R
     if let Some(cookie) = cookie_value(&parts.headers, &doors) {
         doors.control.keys().sign_out(&cookie, origin.text()).await?;
     }
-    let gone = format!("{}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0", doors.options.cookie);
+    let secure = if doors.options.secure { "; Secure" } else { "" };
+    let gone = format!("{}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0{secure}", doors.options.cookie);
     Ok((StatusCode::NO_CONTENT, set_cookie(&gone)).into_response())
 }
 

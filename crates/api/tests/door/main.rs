@@ -1,12 +1,14 @@
 //! Through the HTTP door: a real server, real HTTP, the fake provider, on both databases.
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests: the names say it, and a panic is the verdict")]
 
+mod access;
 mod bad_input;
 mod breakdowns;
 mod described;
 mod drain;
 mod events;
 mod execs;
+mod fetching;
 mod files;
 mod github;
 mod idempotency;

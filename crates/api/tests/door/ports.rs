@@ -10,6 +10,7 @@ use axum::{
 use carrel_testkit::{House, on_both_databases};
 use futures::{SinkExt, StreamExt};
 use reqwest::Method;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_tungstenite::{WebSocketStream, tungstenite};
 
 use crate::refused;
@@ -63,6 +64,11 @@ on_both_databases! {
         assert!(policy.iter().any(|policy| policy.starts_with("sandbox ")), "{policy:?}");
         assert!(!response.headers().contains_key("set-cookie") && !response.headers().contains_key("clear-site-data"));
         assert_eq!(response.text().await.unwrap(), format!("POST /a/b?c=d host=localhost:{port} key=- auth=- cookie=mine=1 hello"));
+        let (_, ada) = house.mint(serde_json::json!({"name": "Ada", "role": "member"})).await;
+        for (user, password) in [("anybody", ada.as_str()), (ada.as_str(), "")] {
+            let shown = house.bare_request(Method::GET, &path).basic_auth(user, Some(password)).send().await.unwrap();
+            assert!(shown.text().await.unwrap().contains(" auth=- "), "a key stays outside, also as user or password");
+        }
         let response = house.request(Method::GET, &path).header("x-api-key", "their-own").send().await.unwrap();
         assert!(response.text().await.unwrap().contains("GET / host=") , "the root, also without a slash");
         let response = house.request(Method::GET, &format!("{path}/bare")).send().await.unwrap();
@@ -101,7 +107,7 @@ on_both_databases! {
         assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Lax") && !cookie.contains("Domain"), "{cookie}");
         let pass = cookie.split(';').next().unwrap();
         let shown = named("/a?b=c").header("cookie", format!("theirs=1; {pass}")).send().await.unwrap();
-        assert_eq!(shown.status(), 200);
+        assert_eq!((shown.status().as_u16(), shown.headers().get("set-cookie")), (200, None), "it signs nobody in");
         let seen = shown.text().await.unwrap();
         assert!(seen.starts_with("GET /a?b=c ") && seen.contains("cookie=theirs=1 ") , "what runs inside does not see the pass: {seen}");
         refused(401, named(path)).await;
@@ -127,6 +133,49 @@ on_both_databases! {
         refused(401, house.bare_request(Method::GET, "/").header("host", &host)).await;
         let ours = house.request(Method::GET, "/api/v1/me").header("host", "sandboxes.example").send().await.unwrap();
         assert_eq!(ours.status(), 200);
+        house.close().await;
+        database.drop().await;
+    }
+
+    async fn a_tunnel_carries_bytes_that_are_not_http(database: TestDatabase) {
+        let (house, _bare) = House::bare(&database).await;
+        let sandbox = house.ready_sandbox().await;
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        // It speaks first, as ssh does, and answers each word backwards.
+        tokio::spawn(async move {
+            while let Ok((mut caller, _)) = listener.accept().await {
+                tokio::spawn(async move {
+                    caller.write_all(b"\0hello\xff").await.unwrap();
+                    let mut word = [0; 4];
+                    while caller.read_exact(&mut word).await.is_ok() {
+                        word.reverse();
+                        caller.write_all(&word).await.unwrap();
+                    }
+                });
+            }
+        });
+        let path = |port: u16| format!("/api/v1/sandboxes/{}/tunnel?port={port}", sandbox.id);
+        refused(426, house.request(Method::GET, &path(port))).await;
+        refused(422, house.request(Method::GET, &path(0))).await;
+        let nobody = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
+        refused(502, house.request(Method::GET, &path(nobody))).await;
+        refused(401, house.bare_request(Method::GET, &path(port))).await;
+        let asked = house.request(Method::GET, &path(port)).header("connection", "Upgrade").header("upgrade", "carrel-tunnel");
+        let response = asked.send().await.unwrap();
+        assert_eq!((response.status().as_u16(), &response.headers()["upgrade"]), (101, &"carrel-tunnel".parse().unwrap()));
+        let mut line = response.upgrade().await.unwrap();
+        let mut greeting = [0; 7];
+        line.read_exact(&mut greeting).await.unwrap();
+        assert_eq!(&greeting, b"\0hello\xff");
+        for word in [b"abcd", b"\0\x01\x02\xff"] {
+            line.write_all(word).await.unwrap();
+            let mut heard = [0; 4];
+            line.read_exact(&mut heard).await.unwrap();
+            heard.reverse();
+            assert_eq!(&heard, word);
+        }
+        drop(line);
         house.close().await;
         database.drop().await;
     }

@@ -62,6 +62,7 @@ on_both_databases! {
         let (status, said) = house.ask(house.request_as(&mona, Method::POST, "/api/v1/pulls/own/1/comments").json(&say)).await;
         assert_eq!((status, &said["author"], &said["line"]), (StatusCode::CREATED, &json!("mona"), &json!(1)), "{said}");
         refused(422, house.request(Method::POST, "/api/v1/pulls/own/1/comments").json(&json!({"body": "x", "path": "new.txt", "line": 99}))).await;
+        refused(422, house.request(Method::POST, "/api/v1/pulls/own/1/comments").json(&json!({"body": "x", "stamp": "No Stamp"}))).await;
         let review = json!({"verdict": "changes_requested", "body": "No."});
         let (status, _) = house.ask(house.request_as(&mona, Method::POST, "/api/v1/pulls/own/1/reviews").json(&review)).await;
         assert_eq!(status, StatusCode::CREATED);
@@ -100,6 +101,58 @@ on_both_databases! {
             }
         }
         assert_eq!((told, moved), (vec!["comment true".into(), "review true".into(), "review true".into()], 1));
+        house.close().await;
+        database.drop().await;
+    }
+
+    async fn a_draft_becomes_ready_and_what_is_to_be_merged_by_itself_is_and_its_commits_are_kept(database: TestDatabase) {
+        let house = House::open(&database).await;
+        let work = hosted(&house, json!({})).await;
+        let head = branch(&work, "task-1", "new.txt", "hello\n").await;
+        let body = json!({"repo": "own", "head": "task-1", "title": "feat: one", "draft": true});
+        let (_, pull) = house.ask(house.request(Method::POST, "/api/v1/pulls").json(&body)).await;
+        assert_eq!((&pull["draft"], &pull["phase"]), (&json!(true), &json!("open")), "{pull}");
+        let problem = refused(409, house.request(Method::POST, "/api/v1/pulls/own/1/merge")).await;
+        assert_eq!(problem["type"], json!("/problems/merge-not-approved"), "{problem}");
+        let act = async |method: Method, verb: &str, body: Value| {
+            let path = format!("/api/v1/pulls/own/1/{verb}");
+            let request = house.request(method, &path);
+            let (status, pull) = house.ask(if body.is_null() { request } else { request.json(&body) }).await;
+            assert_eq!(status, StatusCode::OK, "{verb}: {pull}");
+            pull
+        };
+        let ready = act(Method::POST, "ready", Value::Null).await;
+        assert_eq!((&ready["draft"], &ready["phase"]), (&json!(false), &json!("mergeable")), "{ready}");
+        assert_eq!(act(Method::POST, "ready", Value::Null).await["revision"], ready["revision"], "a second time changes nothing");
+        assert_eq!(act(Method::POST, "draft", Value::Null).await["draft"], json!(true));
+
+        // A draft waits, and the wish can be taken back.
+        assert_eq!(act(Method::POST, "auto_merge", Value::Null).await["auto_merge"], json!("squash"), "as the repository merges");
+        assert_eq!(act(Method::DELETE, "auto_merge", Value::Null).await["auto_merge"], Value::Null);
+        assert_eq!(act(Method::POST, "auto_merge", json!({"style": "rebase"})).await["auto_merge"], json!("rebase"));
+        refused(422, house.request(Method::POST, "/api/v1/pulls/own/1/auto_merge").json(&json!({"style": "octopus"}))).await;
+        branch(&work, "elsewhere", "other.txt", "other\n").await;
+        work.git(&["push", "-q", "origin", "elsewhere:main"]).await;
+        let mut events = house.events("?kind=pull").await;
+        act(Method::POST, "ready", Value::Null).await;
+        let merged = loop {
+            let entry = serde_json::to_value(events.entry().await).unwrap();
+            if entry["pull"]["phase"] == "merged" {
+                break entry["pull"].clone();
+            }
+        };
+        assert_eq!(merged["auto_merge"], Value::Null, "{merged}");
+        // The branch goes last, and the commits that nobody else has are there by another name, for people.
+        while get(&house, "/own/1").await["phase"] != "merged" || !work.git(&["ls-remote", "origin", "task-1"]).await.is_empty() {}
+        work.git(&["fetch", "-q", "origin", "refs/carrel/pulls/embedded/1"]).await;
+        assert_eq!(work.git(&["rev-parse", "FETCH_HEAD"]).await, head);
+        for verb in ["ready", "draft", "auto_merge"] {
+            let problem = refused(409, house.request(Method::POST, &format!("/api/v1/pulls/own/1/{verb}"))).await;
+            assert!(problem["detail"].as_str().unwrap().contains("is merged"), "{problem}");
+        }
+        refused(404, house.request(Method::POST, "/api/v1/pulls/own/99/ready")).await;
+        let (_, agent) = house.mint(json!({"name": "a", "role": "agent", "agent_id": "scout"})).await;
+        refused(403, house.request_as(&agent, Method::POST, "/api/v1/pulls/own/1/auto_merge")).await;
         house.close().await;
         database.drop().await;
     }

@@ -143,12 +143,41 @@ on_both_databases! {
         ] {
             refused(422, house.request(Method::POST, "/api/v1/repos").json(&bad)).await;
         }
+        // A refusal repeats no secret.
+        for source in ["https://ada:hunter2@example.org/x", "https://hunter2@example.org/x", "git:hunter2@example.org:x",
+            "https://example.org/x?token=hunter2"] {
+            let problem = refused(422, house.request(Method::POST, "/api/v1/repos").json(&json!({"source": source}))).await;
+            assert!(!problem.to_string().contains("hunter2"), "{problem}");
+        }
         let nowhere = house.folder().join("nowhere");
         add(&house, json!({"source": nowhere.to_str().unwrap()})).await;
         refused(404, house.request(Method::POST, "/api/v1/repos/nowhere/sync")).await;
         let (_, repo) = house.ask(house.request(Method::GET, "/api/v1/repos/nowhere")).await;
         assert_eq!(repo["phase"], "failed");
         assert!(repo["note"].as_str().unwrap().starts_with("It could not be brought up to date"), "{repo}");
+        house.close().await;
+        database.drop().await;
+    }
+
+    async fn a_repo_with_lfs_or_submodules_fails_with_a_sentence_that_names_the_path(database: TestDatabase) {
+        let house = House::open(&database).await;
+        let lfs = Work::new(&house, "with-lfs");
+        lfs.git(&["init", "-q", "-b", "main"]).await;
+        lfs.commit(".gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n").await;
+        let linked = Work::new(&house, "with-submodule");
+        linked.git(&["init", "-q", "-b", "main"]).await;
+        let other = lfs.folder.to_str().unwrap().to_owned();
+        linked.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &other, "vendored"]).await;
+        linked.commit("README", "x").await;
+        for (work, said) in [(&lfs, "`.gitattributes` keeps files in Git LFS"), (&linked, "`vendored` is a submodule")] {
+            let name = work.folder.file_name().unwrap().to_str().unwrap().to_owned();
+            add(&house, json!({"source": work.folder.to_str().unwrap(), "name": name})).await;
+            let (status, problem) = house.ask(house.request(Method::POST, &format!("/api/v1/repos/{name}/sync"))).await;
+            assert!(status.is_client_error() && problem["detail"].as_str().unwrap().contains(said), "{problem}");
+            let (_, repo) = house.ask(house.request(Method::GET, &format!("/api/v1/repos/{name}"))).await;
+            assert_eq!(repo["phase"], "failed");
+            assert!(repo["note"].as_str().unwrap().contains(said), "{repo}");
+        }
         house.close().await;
         database.drop().await;
     }
@@ -261,6 +290,8 @@ on_both_databases! {
         let (_, member) = house.mint(json!({"name": "m", "role": "member"})).await;
         let (_, agent) = house.mint(json!({"name": "a", "role": "agent", "agent_id": "scout"})).await;
         let body = json!({"source": work.folder.to_str().unwrap(), "name": "app"});
+        refused(422, house.request_as(&member, Method::POST, "/api/v1/repos").json(&body)).await;
+        let body = json!({"source": format!("{}/git/own.git", house.url), "name": "app"});
         refused(422, house.request_as(&member, Method::POST, "/api/v1/repos").json(&body)).await;
         refused(403, house.request_as(&agent, Method::POST, "/api/v1/repos").json(&json!({"new": true, "name": "mine"}))).await;
         add(&house, json!({"new": true, "name": "own"})).await;

@@ -51,6 +51,8 @@ const TABLE: &[(&str, &str, &str, [u16; 4])] = &[
     ("DELETE", "/sandboxes/OTHER/files?path=/x", "sandbox.files.write", [409, 409, 403, 403]),
     ("GET", "/sandboxes/OWN/ports/80/", "sandbox.port", [409, 409, 409, 403]),
     ("GET", "/sandboxes/OTHER/ports/80/", "sandbox.port", [409, 409, 403, 403]),
+    ("GET", "/sandboxes/OWN/tunnel?port=80", "sandbox.port", [409, 409, 409, 403]),
+    ("GET", "/sandboxes/OTHER/tunnel?port=80", "sandbox.port", [409, 409, 403, 403]),
     ("POST", "/sandboxes/OWN/port_link {\"port\": 80}", "sandbox.port", [409, 409, 409, 403]),
     ("POST", "/sandboxes/OTHER/port_link {\"port\": 80}", "sandbox.port", [409, 409, 403, 403]),
     ("GET", "/sandboxes/OWN/stats", "sandbox.stats", [200, 200, 200, 200]),

@@ -12,8 +12,8 @@ use tokio_tungstenite::{
 
 use crate::refused;
 
-struct Terminal {
-    socket: WebSocketStream<Upgraded>,
+pub(crate) struct Terminal {
+    pub(crate) socket: WebSocketStream<Upgraded>,
     shown: String,
     started: Value,
 }
@@ -28,7 +28,7 @@ fn request(house: &House, sandbox: &SandboxView, query: &str) -> RequestBuilder 
 }
 
 impl Terminal {
-    async fn open(house: &House, sandbox: &SandboxView, query: &str) -> Terminal {
+    pub(crate) async fn open(house: &House, sandbox: &SandboxView, query: &str) -> Terminal {
         let response = request(house, sandbox, query).send().await.unwrap();
         assert_eq!(response.status(), 101);
         let line = response.upgrade().await.unwrap();
@@ -50,7 +50,7 @@ impl Terminal {
         }
     }
 
-    async fn until(&mut self, text: &str) {
+    pub(crate) async fn until(&mut self, text: &str) {
         while !self.shown.contains(text) {
             match self.socket.next().await.unwrap().unwrap() {
                 Message::Binary(bytes) => self.shown.push_str(&String::from_utf8_lossy(&bytes)),
@@ -59,7 +59,7 @@ impl Terminal {
         }
     }
 
-    async fn type_in(&mut self, text: &str) {
+    pub(crate) async fn type_in(&mut self, text: &str) {
         self.socket.send(Message::binary(text.to_owned().into_bytes())).await.unwrap();
     }
 }

@@ -92,17 +92,17 @@ impl Args {
         };
         let request = client.request(Method::POST, &format!("/sandboxes/{id}/execute"))?.json(&new);
         if self.background {
-            let executed: Executed = client.fetch(request).await?;
+            let executed: Executed = client.fetch(request).await.map_err(Failure::of_program)?;
             if client.json() {
                 return say::json(&executed);
             }
             say::line(&executed.exec_id);
             return Ok(());
         }
-        let answer = client.send(request.header("accept", "text/event-stream")).await?;
-        let exec = follow(client, &id, answer, passes_input).await?;
+        let answer = client.send(request.header("accept", "text/event-stream")).await.map_err(Failure::of_program)?;
+        let (exec, heard) = follow(client, &id, answer, passes_input).await?;
         if client.json() {
-            say::json(&exec)?;
+            say::json(&heard.with(&exec))?;
         }
         ended(&exec)
     }
@@ -130,10 +130,10 @@ pub(super) fn ended(exec: &ExecView) -> Result<(), Failure> {
 }
 
 /// Shows what a command prints until it ends. A connection that breaks is taken up where it was.
-async fn follow(client: &Client, id: &str, answer: Response, passes_input: bool) -> Result<ExecView, Failure> {
-    let mut hearing = Hearing { client, id, exec: None, seen: 0, passes_input };
+async fn follow(client: &Client, id: &str, answer: Response, passes_input: bool) -> Result<(ExecView, Heard), Failure> {
+    let mut hearing = Hearing { client, id, exec: None, seen: 0, passes_input, heard: Heard::default() };
     if let Some(exec) = hearing.listen(answer).await {
-        return Ok(exec);
+        return Ok((exec, hearing.heard));
     }
     for pause in [100, 300, 1000, 3000, 5000, 5000, 5000] {
         let Some(exec) = hearing.exec.clone() else { break };
@@ -143,7 +143,7 @@ async fn follow(client: &Client, id: &str, answer: Response, passes_input: bool)
         match client.send(again).await {
             Ok(answer) => {
                 if let Some(exec) = hearing.listen(answer).await {
-                    return Ok(exec);
+                    return Ok((exec, hearing.heard));
                 }
             }
             Err(failure) if failure.is_refusal() => return Err(failure),
@@ -159,6 +159,42 @@ struct Hearing<'c> {
     exec: Option<String>,
     seen: i64,
     passes_input: bool,
+    heard: Heard,
+}
+
+/// What a command printed, for those who want it in one piece.
+#[derive(Default)]
+struct Heard {
+    out: Vec<u8>,
+    err: Vec<u8>,
+    is_cut: bool,
+}
+
+impl Heard {
+    /// As much of each as the API tells in one piece.
+    const MOST: usize = 10 << 20;
+
+    fn take(&mut self, is_out: bool, bytes: &[u8]) {
+        let kept = if is_out { &mut self.out } else { &mut self.err };
+        let room = Self::MOST.saturating_sub(kept.len());
+        self.is_cut |= bytes.len() > room;
+        kept.extend(bytes.iter().take(room));
+    }
+
+    fn with(self, exec: &ExecView) -> Executed {
+        let end = exec.ended_at.unwrap_or_else(jiff::Timestamp::now);
+        Executed {
+            exec_id: exec.exec_id.clone(),
+            exit_code: exec.exit_code,
+            stdout: String::from_utf8_lossy(&self.out).into_owned(),
+            stderr: String::from_utf8_lossy(&self.err).into_owned(),
+            duration_ms: end.duration_since(exec.started_at).as_millis().try_into().unwrap_or_default(),
+            timed_out: exec.timed_out,
+            truncated: self.is_cut,
+            status: exec.status,
+            note: exec.note.clone(),
+        }
+    }
 }
 
 impl Hearing<'_> {
@@ -183,7 +219,9 @@ impl Hearing<'_> {
                         (None, Some(text)) => base64::engine::general_purpose::STANDARD.decode(text).ok()?,
                         (None, None) => Vec::new(),
                     };
-                    if !self.client.json() {
+                    if self.client.json() {
+                        self.heard.take(name == "stdout", &bytes);
+                    } else {
                         if name == "stdout" {
                             // Nobody reads on: the command hears of it as it would from a pipe of its own.
                             if !say::bytes(&bytes) {

@@ -16,8 +16,11 @@ pub(crate) mod sandbox;
 pub(crate) mod secret;
 pub(crate) mod session;
 mod shell;
+pub(crate) mod ssh;
 pub(crate) mod task;
 pub(crate) mod template;
+pub(crate) mod top;
+mod tunnel;
 mod watch;
 
 use std::time::Duration;

@@ -2,7 +2,10 @@
 
 use carrel_model::{
     Branch, CommitId, RepoName,
-    public::{CheckView, CommentView, NewMerge, NewPull, NewPullComment, Page, PullPhase, PullView, ReviewView, Side},
+    public::{
+        CheckView, CommentView, NewAutoMerge, NewMerge, NewPull, NewPullComment, NewPullReview, Page, PullPhase,
+        PullView, ReviewView, Side, Verdict,
+    },
     repo::MergeStyle,
 };
 use clap::{Args, Subcommand, ValueEnum};
@@ -55,6 +58,29 @@ pub(crate) enum Verb {
         /// Which one, as REPO/NUMBER
         pull: Which,
     },
+    /// Say that a draft is ready to be reviewed and merged
+    Ready {
+        /// Which one, as REPO/NUMBER
+        pull: Which,
+    },
+    /// Say that a pull request is still being worked on: nobody merges a draft
+    Draft {
+        /// Which one, as REPO/NUMBER
+        pull: Which,
+    },
+    /// Judge a pull request: approve it, ask for changes, or only remark something
+    Review(Review),
+    /// Let a pull request be merged by itself once nothing stands in the way
+    AutoMerge {
+        /// Which one, as REPO/NUMBER
+        pull: Which,
+        /// How it is put onto its base; as the repository says when left out
+        #[arg(long, value_enum)]
+        style: Option<super::repo::Style>,
+        /// Take it back
+        #[arg(long, conflicts_with = "style")]
+        off: bool,
+    },
     /// Say something at a pull request, or to a line of its diff
     Comment(Comment),
 }
@@ -77,6 +103,27 @@ pub(crate) struct Open {
     /// It is still being worked on
     #[arg(long)]
     draft: bool,
+    /// A label that it gets
+    #[arg(long = "label", value_name = "LABEL")]
+    labels: Vec<String>,
+    /// Somebody whose review is asked for, by login
+    #[arg(long = "reviewer", value_name = "LOGIN")]
+    reviewers: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Review {
+    /// Which one, as REPO/NUMBER
+    pull: Which,
+    /// It may be merged
+    #[arg(long, conflicts_with = "request_changes")]
+    approve: bool,
+    /// Something has to change first
+    #[arg(long, requires = "message")]
+    request_changes: bool,
+    /// What to say; only an approval may say nothing
+    #[arg(short, long, value_name = "TEXT", required_unless_present = "approve")]
+    message: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -152,6 +199,17 @@ impl Verb {
             }
             Verb::Close { pull } => act(client, &pull, "close").await,
             Verb::Reopen { pull } => act(client, &pull, "reopen").await,
+            Verb::Ready { pull } => act(client, &pull, "ready").await,
+            Verb::Draft { pull } => act(client, &pull, "draft").await,
+            Verb::Review(review) => review.run(client).await,
+            Verb::AutoMerge { pull, style, off } => {
+                let method = if off { Method::DELETE } else { Method::POST };
+                let mut request = client.request(method, &format!("{}/auto_merge", pull.path()))?;
+                if !off {
+                    request = request.json(&NewAutoMerge { style: style.map(MergeStyle::from) });
+                }
+                show(client, &[client.fetch(request).await?], false)
+            }
             Verb::Comment(comment) => comment.run(client).await,
         }
     }
@@ -166,18 +224,39 @@ impl Open {
             title: self.title,
             body: self.body,
             draft: self.draft,
-            labels: Vec::new(),
-            reviewers: Vec::new(),
+            labels: self.labels,
+            reviewers: self.reviewers,
         };
         let pull = client.fetch(client.request(Method::POST, "/pulls")?.json(&new)).await?;
         show(client, &[pull], false)
     }
 }
 
+impl Review {
+    async fn run(self, client: &Client) -> Result<(), Failure> {
+        let verdict = match (self.approve, self.request_changes) {
+            (true, _) => Verdict::Approved,
+            (_, true) => Verdict::ChangesRequested,
+            _ => Verdict::Commented,
+        };
+        let new = NewPullReview { verdict, body: self.message.unwrap_or_default() };
+        let request = client.request(Method::POST, &format!("{}/reviews", self.pull.path()))?.json(&new);
+        let given: ReviewView = client.fetch(request).await?;
+        if client.json() {
+            return say::json(&given);
+        }
+        if client.quiet() {
+            say::line(&given.id);
+            return Ok(());
+        }
+        show(client, &[client.get(&self.pull.path()).await?], false)
+    }
+}
+
 impl Comment {
     async fn run(self, client: &Client) -> Result<(), Failure> {
         let side = self.line.map(|_| if self.old { Side::Old } else { Side::New });
-        let new = NewPullComment { body: self.body, path: self.path, line: self.line, side };
+        let new = NewPullComment { body: self.body, path: self.path, line: self.line, side, stamp: None };
         let request = client.request(Method::POST, &format!("{}/comments", self.pull.path()))?.json(&new);
         let said: CommentView = client.fetch(request).await?;
         if client.json() {

@@ -4,7 +4,7 @@ use carrel_model::{
     Branch, BranchFormat, RepoName, RepoSource,
     number::Whole,
     public::{CommandRulesChange, NewRepo, Page, PullRulesChange, PushView, RepoChange, RepoView},
-    repo::MergeStyle,
+    repo::{MergeStyle, RepoPhase},
 };
 use clap::{Args, Subcommand, ValueEnum};
 use reqwest::Method;
@@ -14,6 +14,9 @@ use crate::{
     failure::{Exit, Failure},
     say,
 };
+
+/// How often a person at a terminal is told how far a fetch is.
+const LOOK_EVERY: std::time::Duration = std::time::Duration::from_millis(700);
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
@@ -231,12 +234,32 @@ pub(crate) fn read_source(typed: &str) -> Result<RepoSource, Failure> {
     } else {
         typed.to_owned()
     };
-    text.parse().map_err(|error| Failure::new(format!("`{typed}` is no source: {error}")).exit(Exit::Usage))
+    let malformed = |error| Failure::new(format!("`{}` is no source: {error}", repeatable(typed))).exit(Exit::Usage);
+    text.parse().map_err(malformed)
+}
+
+/// What was typed, without what may be a secret in it: whatever stands before the last `@`, or after a question mark.
+fn repeatable(typed: &str) -> String {
+    let typed = typed.split(['?', '#']).next().unwrap_or_default();
+    let Some((before, after)) = typed.rsplit_once('@') else { return typed.to_owned() };
+    let scheme = before.split_once("://").map(|(scheme, _)| format!("{scheme}://")).unwrap_or_default();
+    format!("{scheme}…@{after}")
 }
 
 async fn sync(client: &Client, name: &RepoName) -> Result<RepoView, Failure> {
     let waiting = say::progress(format!("fetching {name}"));
-    let synced = client.fetch(client.request(Method::POST, &format!("/repos/{name}/sync"))?).await;
+    let mut syncing = std::pin::pin!(client.fetch(client.request(Method::POST, &format!("/repos/{name}/sync"))?));
+    let synced = loop {
+        tokio::select! {
+            synced = &mut syncing => break synced,
+            () = tokio::time::sleep(LOOK_EVERY), if !waiting.is_hidden() => {}
+        }
+        // How far it is stands in its note.
+        let seen: Result<RepoView, Failure> = client.get(&format!("/repos/{name}")).await;
+        if let Some(note) = seen.ok().filter(|repo| repo.phase == RepoPhase::Cloning).and_then(|repo| repo.note) {
+            waiting.set_message(format!("fetching {name}. {note}"));
+        }
+    };
     waiting.finish_and_clear();
     synced
 }
@@ -285,4 +308,26 @@ fn show(client: &Client, repos: &[RepoView], as_list: bool) -> Result<(), Failur
     };
     say::table(&["NAME", "PHASE", "BRANCH", "HEAD", "SYNCED", "FROM", "NOTE"], repos.iter().map(row));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_of_a_source_repeats_no_secret() {
+        for (typed, told) in [
+            ("https://ada:hunter2@example.org/x", "https://…@example.org/x"),
+            ("https://ada:hun@ter2@example.org/x", "https://…@example.org/x"),
+            ("https://hunter2@example.org/x", "https://…@example.org/x"),
+            ("ssh://git:hunter2@example.org/x", "ssh://…@example.org/x"),
+            ("git:hunter2@example.org:x", "…@example.org:x"),
+            ("https://example.org/x?token=hunter2", "https://example.org/x"),
+            ("https://example.org/x#hunter2", "https://example.org/x"),
+            ("git://example.org/x", "git://example.org/x"),
+        ] {
+            let said = read_source(typed).unwrap_err().to_string();
+            assert!(said.starts_with(&format!("`{told}` is no source")) && !said.contains("hunter2"), "{said}");
+        }
+    }
 }

@@ -36,6 +36,11 @@ pub(crate) enum Verb {
     Exec(super::exec::Args),
     /// Open a terminal
     Shell(super::shell::Args),
+    /// Make ports of a sandbox ports of this machine, until interrupted
+    Forward(super::tunnel::Forward),
+    /// Lead ssh to a desk: what `carrel ssh-config` puts into the configuration of ssh
+    #[command(hide = true)]
+    SshProxy(super::ssh::ProxyArgs),
     /// Copy files in and out; one side is ID:PATH, `-` is standard input or output
     Cp(super::copy::Args),
     /// Tell what happened to a sandbox
@@ -212,6 +217,8 @@ impl Verb {
             }
             Verb::Exec(args) => args.run(client).await,
             Verb::Shell(args) => args.run(client).await,
+            Verb::Forward(args) => args.run(client).await,
+            Verb::SshProxy(args) => args.run(client).await,
             Verb::Cp(args) => args.run(client).await,
             Verb::Logs(args) => args.run(client).await,
             Verb::Stats(args) => args.run(client).await,

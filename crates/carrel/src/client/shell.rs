@@ -176,10 +176,10 @@ async fn heard(signal: &mut Option<Signal>) {
 }
 
 /// The terminal here, passing on everything that is typed. It is as it was before when this is dropped.
-struct Raw(Option<Termios>);
+pub(super) struct Raw(Option<Termios>);
 
 impl Raw {
-    fn enter() -> Raw {
+    pub(super) fn enter() -> Raw {
         if !std::io::stdin().is_terminal() {
             return Raw(None);
         }

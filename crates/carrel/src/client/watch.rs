@@ -95,17 +95,9 @@ const HEAD: [&str; 8] = ["CPU", "MEMORY", "DISK", "PIDS", "RECEIVED", "SENT", "E
 fn cells(stats: &StatsView, before: Option<&StatsView>) -> Vec<String> {
     let usage = &stats.usage;
     let size = |bytes: Option<u64>| bytes.map_or("-".into(), |bytes| indicatif::BinaryBytes(bytes).to_string());
-    let cpu = match (usage.cpu_us, before.and_then(|before| Some((before.usage.cpu_us?, before.at)))) {
-        (Some(now), Some((then, at))) => {
-            let passed = stats.at.duration_since(at).as_micros().max(1) as f64;
-            format!("{:.0} %", now.saturating_sub(then) as f64 * 100.0 / passed)
-        }
-        (Some(now), None) => format!("{:.2} s", now as f64 / 1e6),
-        (None, _) => "-".into(),
-    };
     let memory = format!("{} / {} MiB", size(usage.memory_bytes), stats.limits.memory_mb);
     vec![
-        cpu,
+        processor(stats, before),
         memory,
         size(usage.disk_bytes),
         usage.pids.map_or("-".into(), |pids| pids.to_string()),
@@ -114,6 +106,18 @@ fn cells(stats: &StatsView, before: Option<&StatsView>) -> Vec<String> {
         stats.activity.execs.to_string(),
         stats.activity.terminals.to_string(),
     ]
+}
+
+/// What it uses of a processor since an earlier look, or what it has used so far.
+pub(super) fn processor(stats: &StatsView, before: Option<&StatsView>) -> String {
+    match (stats.usage.cpu_us, before.and_then(|before| Some((before.usage.cpu_us?, before.at)))) {
+        (Some(now), Some((then, at))) => {
+            let passed = stats.at.duration_since(at).as_micros().max(1) as f64;
+            format!("{:.0} %", now.saturating_sub(then) as f64 * 100.0 / passed)
+        }
+        (Some(now), None) => format!("{:.2} s", now as f64 / 1e6),
+        (None, _) => "-".into(),
+    }
 }
 
 #[derive(Debug, clap::Args)]

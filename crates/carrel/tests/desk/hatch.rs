@@ -89,3 +89,38 @@ async fn a_sandbox_that_is_to_go_has_no_grant_any_more() {
     assert_eq!(yard.house.control.gateway().grant_of(&id).await.unwrap(), None);
     yard.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_outside_comes_to_the_gateway_by_its_port() {
+    let yard = Yard::open().await;
+    yard.repo("hello").await;
+    // As the E2B door makes them: whoever knows the name may come to a port.
+    let sandbox = yard.sandbox(json!({"repo": "hello", "task_id": 7, "ports": "public"})).await;
+    yard.sh(&sandbox, "cd /tmp; echo mine >mine; (python3 -m http.server 3000 >/dev/null 2>&1 &)").await;
+    let http = reqwest::Client::builder().no_proxy().build().unwrap();
+    let ask = async |port: u16, path: &str, by_name: bool| {
+        let url = &yard.house.url;
+        let request = match by_name {
+            true => {
+                let place = url.rsplit(':').next().unwrap();
+                let named = http.get(format!("{url}{path}"));
+                named.header("host", format!("{port}-{}.localhost:{place}", sandbox.id))
+            }
+            false => yard
+                .house
+                .request(reqwest::Method::GET, &format!("/api/v1/sandboxes/{}/ports/{port}{path}", sandbox.id)),
+        };
+        let answer = request.send().await.unwrap();
+        (answer.status().as_u16(), answer.text().await.unwrap())
+    };
+    for by_name in [false, true] {
+        // It takes a moment to listen.
+        while ask(3000, "/mine", by_name).await != (200, "mine\n".into()) {}
+        for path in ["/git/hello.git/info/refs?service=git-upload-pack", "/mcp", "/llm/openai/v1/models", "/"] {
+            let (status, text) = ask(49980, path, by_name).await;
+            assert_eq!(status, 502, "{path}: {text}");
+            assert!(!text.contains("refs/heads"), "{text}");
+        }
+    }
+    yard.close().await;
+}

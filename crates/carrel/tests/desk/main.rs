@@ -2,9 +2,12 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a panic is the verdict of a test")]
 
 mod checkout;
+mod github;
 mod hatch;
+mod ladder;
 mod mcp;
 mod models;
+mod pulls;
 mod server;
 mod tasks;
 mod trouble;

@@ -114,10 +114,12 @@ async fn a_sentence_becomes_a_merged_pull() {
     assert_eq!(yard.show("hello", "main:wishes.txt").await, "Write down a wish");
     let subject = git(Some(&yard.mirror("hello")), &["log", "-1", "--format=%s", "main"]).await;
     assert_eq!(subject, "feat: write down a wish (#1)");
-    // The desk ends with its task, and the branch and the saves went with the merge.
+    // The desk ends with its task, and the branch and the saves went with the merge. The commits that were squashed have a
+    // name of the house's own.
     while !yard.look("/api/v1/tasks/1").await["sandbox_id"].is_null() {}
     let refs = git(Some(&yard.mirror("hello")), &["for-each-ref", "--format=%(refname)"]).await;
-    assert_eq!(refs, "refs/heads/main");
+    assert_eq!(refs, "refs/carrel/pulls/embedded/1\nrefs/heads/main");
+    assert_eq!(yard.show("hello", "refs/carrel/pulls/embedded/1:wishes.txt").await, "Write down a wish");
     let desk = task["sandbox_id"].as_str().unwrap();
     let gone = yard.look(&format!("/api/v1/sandboxes/{desk}")).await;
     assert_eq!(gone["want"], "gone", "{gone}");

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::{
     binary,
-    pulls::{ask, start},
+    pulls::{ask, git as plain, start},
 };
 
 fn carrel(data: &Path, args: &[&str]) -> Output {
@@ -103,6 +103,50 @@ async fn a_house_that_was_destroyed_goes_on_from_its_backup() {
     let server = start(&second).await;
     until_reviewed(&server, &second).await;
     close(server).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_squashed_is_in_a_backup_and_its_pull_can_still_be_read() {
+    let place = tempfile::tempdir().unwrap();
+    let (first, second, file) = (place.path().join("first"), place.path().join("second"), place.path().join("house"));
+    let work = place.path().join("work");
+    fs::create_dir(&first).unwrap();
+    fs::create_dir(&work).unwrap();
+    let server = start(&first).await;
+    ask(&server, Method::POST, "/repos", Some(json!({"new": true, "name": "own"}))).await;
+    let origin = format!("{}/git/own.git", server.url.replace("http://", &format!("http://x:{}@", server.key)));
+    plain(&work, &["init", "-q", "-b", "main"]);
+    let commit = |name: &str| {
+        fs::write(work.join(name), format!("{name}\n")).unwrap();
+        plain(&work, &["add", "."]);
+        plain(&work, &["commit", "-q", "-m", &format!("feat: {name}")]);
+        plain(&work, &["rev-parse", "HEAD"])
+    };
+    commit("one");
+    plain(&work, &["push", "-q", &origin, "main"]);
+    plain(&work, &["checkout", "-q", "-b", "topic"]);
+    let (half, head) = (commit("two"), commit("three"));
+    plain(&work, &["push", "-q", &origin, "topic"]);
+    let pull = json!({"repo": "own", "head": "topic", "title": "feat: two and three"});
+    ask(&server, Method::POST, "/pulls", Some(pull)).await;
+    let (_, merged) = ask(&server, Method::POST, "/pulls/own/1/merge", None).await;
+    assert_eq!(merged["phase"], "merged", "{merged}");
+    assert!(server.terminate().await.success());
+    let made = carrel(&first, &["backup", file.to_str().unwrap()]);
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    fs::remove_dir_all(&first).unwrap();
+
+    let restored = carrel(&second, &["restore", file.to_str().unwrap()]);
+    assert!(restored.status.success(), "{}", String::from_utf8_lossy(&restored.stderr));
+    for commit in [&half, &head] {
+        assert_eq!(git(&second, &["cat-file", "-t", commit]), "commit");
+    }
+    let server = start(&second).await;
+    let http = reqwest::Client::builder().no_proxy().build().unwrap();
+    let diff = http.get(format!("{}/api/v1/pulls/own/1/diff", server.url)).bearer_auth(&server.key);
+    let diff = diff.send().await.unwrap().text().await.unwrap();
+    assert!(diff.contains("+two") && diff.contains("+three"), "{diff}");
+    assert!(server.terminate().await.success());
 }
 
 /// Waits until the restored task is in review with everything that the first house had saved.

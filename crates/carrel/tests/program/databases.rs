@@ -164,3 +164,29 @@ async fn a_full_disk_is_told_as_one_and_room_on_it_is_enough_to_go_on() {
     while ready().await.0 != 200 {}
     assert!(server.terminate().await.success());
 }
+
+#[tokio::test]
+async fn a_database_that_is_moved_away_under_a_server_is_noticed_and_found_again() {
+    let data = tempfile::tempdir().unwrap();
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let server = Server::with(binary(), data.path()).start().await;
+    let http = reqwest::Client::builder().no_proxy().build().unwrap();
+    let ready = async || {
+        let answer = http.get(format!("{}/readyz", server.url)).send().await.unwrap();
+        (answer.status().as_u16(), answer.text().await.unwrap())
+    };
+    assert_eq!(ready().await.0, 200);
+    let (file, elsewhere) = (data.path().join("carrel.db"), data.path().join("elsewhere.db"));
+    std::fs::rename(&file, &elsewhere).unwrap();
+    // An answer is good for a moment.
+    let told = loop {
+        let (status, text) = ready().await;
+        if status == 503 {
+            break text;
+        }
+    };
+    assert!(told.contains("removed or replaced"), "{told}");
+    std::fs::rename(&elsewhere, &file).unwrap();
+    while ready().await.0 != 200 {}
+    assert!(server.terminate().await.success());
+}

@@ -212,6 +212,7 @@ async fn a_desk_at_e2b_works_like_any_other() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_desk_at_e2b_sleeps_wakes_and_outlives_its_house() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let mut house = House::open().await;
     let id = house.good(&["sandbox", "create", "--wait", "-q"]).await;
     let ticks = "(while :; do echo tick >> /tmp/ticks; sleep 0.01; done) >/dev/null 2>&1 &";
@@ -233,11 +234,58 @@ async fn a_desk_at_e2b_sleeps_wakes_and_outlives_its_house() {
     }
     while house.json(&["sandbox", "show", &id]).await["phase"] != "ready" {}
 
+    // Its lease is about to end while people want it: it is prolonged, again and again.
+    for _ in 0..2 {
+        let url = format!("{}/api/v1/sandboxes/{there}/timeout", house.cluster.server.url);
+        let body = serde_json::json!({ "timeout_s": 120 });
+        let set = reqwest::Client::new().post(&url).bearer_auth(&house.cluster.server.key).json(&body).send().await;
+        assert!(set.unwrap().status().is_success());
+        loop {
+            let (_, shown, _) = house.cluster.run(&["sandbox", "show", &there, "--json"]).await;
+            let shown: Value = serde_json::from_str(&shown).unwrap();
+            let end: jiff::Timestamp = shown["expires_at"].as_str().unwrap().parse().unwrap();
+            if end > jiff::Timestamp::now() + jiff::SignedDuration::from_mins(10) {
+                break;
+            }
+        }
+    }
+
     house.server.take().unwrap().kill().await;
     house.start().await;
     let before = house.sh(&id, "wc -l < /tmp/ticks").await;
     while house.sh(&id, "wc -l < /tmp/ticks").await == before {}
     house.close().await;
+}
+
+#[tokio::test]
+async fn a_key_that_is_missing_or_bad_is_a_warning_at_the_start() {
+    let (there, here) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let cluster = Server::with(binary(), there.path()).env("CARREL_LOG_LEVEL", "error").start().await;
+    let wrong = format!("e2b_{}", "0".repeat(40));
+    for (key, expected) in [("", "has no key: set E2B_API_KEY"), (&wrong, "until E2B_API_KEY is a good one")] {
+        let log = here.path().join("log");
+        let server = Server::with(binary(), here.path())
+            .env("CARREL_LOG_LEVEL", "warn")
+            .env("E2B_API_URL", &cluster.url)
+            .env("E2B_SANDBOX_URL", &cluster.url)
+            .env("E2B_API_KEY", key)
+            .log_to(std::fs::File::create(&log).unwrap())
+            .start()
+            .await;
+        // The first sweep asks with the key.
+        let said = loop {
+            let said = std::fs::read_to_string(&log).unwrap();
+            if said.contains(expected) {
+                break said;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        };
+        assert!(!said.contains(&wrong), "the key is not told: {said}");
+        let (_, told, _) = run(&server.url, here.path(), &["sandbox", "create", "--provider", "fake", "--wait"]).await;
+        assert!(told.contains("ready"), "everything else works: {told}");
+        assert!(server.terminate().await.success());
+    }
+    assert!(cluster.terminate().await.success());
 }
 
 #[tokio::test]

@@ -12,15 +12,15 @@ use tokio::io::AsyncWriteExt;
 use crate::binary;
 
 /// A server that makes real sandboxes, and the command line in front of it.
-struct Desk {
+pub(crate) struct Desk {
     program: PathBuf,
-    data: tempfile::TempDir,
-    server: Option<Server>,
+    pub(crate) data: tempfile::TempDir,
+    pub(crate) server: Option<Server>,
     user: Option<u32>,
 }
 
 impl Desk {
-    async fn open() -> Desk {
+    pub(crate) async fn open() -> Desk {
         assert!(rustix::process::geteuid().is_root(), "these tests make namespaces and need root");
         let mut desk =
             Desk { program: binary().to_owned(), data: tempfile::tempdir().unwrap(), server: None, user: None };
@@ -78,7 +78,7 @@ impl Desk {
         (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
     }
 
-    async fn create(&self) -> String {
+    pub(crate) async fn create(&self) -> String {
         let (code, out, err) = self.run(&["sandbox", "create", "--wait", "-q"]).await;
         assert_eq!(code, 0, "{err}");
         out.trim().to_owned()
@@ -92,7 +92,7 @@ impl Desk {
     }
 
     /// Ends all sandboxes and the server, and looks for what they left.
-    async fn close(mut self) {
+    pub(crate) async fn close(mut self) {
         let (_, ids, _) = self.run(&["sandbox", "ls", "-q"]).await;
         let ids: Vec<_> = ids.lines().collect();
         if !ids.is_empty() {
@@ -136,6 +136,17 @@ async fn a_desk_works_from_the_command_line() {
     assert_eq!(desk.run(&["sandbox", "exec", &id, "--", "sh", "-c", "echo oops >&2; exit 7"]).await.0, 7);
     let (code, out, err) = desk.run_with(&["sandbox", "exec", "-i", &id, "--", "tr", "a-z", "A-Z"], b"shout\n").await;
     assert_eq!((code, out.as_str()), (0, "SHOUT\n"), "{err}");
+    let (code, out, _) =
+        desk.run(&["sandbox", "exec", "--json", &id, "--", "sh", "-c", "echo hi; echo no >&2; exit 3"]).await;
+    let told: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((code, &told["stdout"], &told["stderr"]), (3, &"hi\n".into(), &"no\n".into()), "{told}");
+    assert!(told["exit_code"] == 3 && told["timed_out"] == false && told["duration_ms"].is_u64(), "{told}");
+    let (code, _, err) = desk.run(&["sandbox", "exec", &id, "--", "nosuchprogram"]).await;
+    assert!(code == 127 && err.contains("nosuchprogram"), "{code} {err}");
+    let (code, _, err) = desk.run(&["sandbox", "cp", &format!("{id}:/nowhere/to.txt"), "-"]).await;
+    assert!(code == 3 && err.contains("/nowhere/to.txt"), "{code} {err}");
+    let (code, out, err) = desk.run(&["top"]).await;
+    assert!(code == 0 && out.contains(&id), "{code} {out} {err}");
 
     let folder = tempfile::tempdir().unwrap();
     let (there, back) = (folder.path().join("there"), folder.path().join("back"));
@@ -160,6 +171,49 @@ async fn a_desk_works_from_the_command_line() {
         while !desk.run(&["sandbox", "show", fork]).await.1.contains("phase      ready") {}
         assert_eq!(desk.sh(fork, "cat '/home/user/copied/deep/file with spaces' | wc -c").await.trim(), "300000");
     }
+    desk.close().await;
+}
+
+#[tokio::test]
+async fn ssh_comes_to_a_desk_as_to_any_host() {
+    let desk = Desk::open().await;
+    let id = desk.create().await;
+    desk.sh(&id, "PATH=$PATH:/usr/sbin; command -v sshd || command -v dropbear # apt-get install dropbear-bin").await;
+    let (code, config, err) = desk.run(&["ssh-config"]).await;
+    assert_eq!(code, 0, "{err}");
+    let file = desk.data.path().join("ssh_config");
+    std::fs::write(&file, &config).unwrap();
+    let ssh = async |words: &[&str], input: &[u8]| {
+        let mut child = tokio::process::Command::new("ssh")
+            .args(["-F", path(&file), "-o", "BatchMode=yes", &format!("carrel-{id}")])
+            .args(words)
+            .env_remove("CARREL_KEY")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        let (_, output) = tokio::join!(
+            async move {
+                let _ = stdin.write_all(input).await;
+            },
+            child.wait_with_output()
+        );
+        output.unwrap()
+    };
+    let seen = ssh(&["id -un; echo here > ~/came; exit 7"], b"").await;
+    let err = String::from_utf8_lossy(&seen.stderr).into_owned();
+    assert_eq!((seen.status.code(), &*seen.stdout), (Some(7), &b"user\n"[..]), "{config}\n{err}");
+    assert_eq!(desk.sh(&id, "cat ~/came").await, "here\n", "it is this very desk");
+    // More than one side holds at once, both ways, by the server that runs already.
+    let much: Vec<u8> = (0..3_000_000u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    let back = ssh(&["cat"], &much).await;
+    assert!(back.status.success() && back.stdout == much, "{}", String::from_utf8_lossy(&back.stderr));
+    // A desk that sleeps is woken by whoever comes.
+    assert_eq!(desk.run(&["sandbox", "pause", &id, "--wait"]).await.0, 0);
+    assert_eq!(ssh(&["cat came"], b"").await.stdout, b"here\n");
     desk.close().await;
 }
 

@@ -8,10 +8,13 @@ mod databases;
 mod drain;
 mod e2b;
 mod engine;
+mod huge;
 mod kills;
 mod pulls;
+mod reviews;
 mod search;
 mod secrets;
+mod shell;
 mod work;
 
 use std::path::Path;

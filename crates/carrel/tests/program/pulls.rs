@@ -28,7 +28,7 @@ pub(crate) async fn ask(server: &Server, method: Method, path: &str, body: Optio
     (response.status(), response.json().await.unwrap_or(Value::Null))
 }
 
-fn git(folder: &Path, args: &[&str]) -> String {
+pub(crate) fn git(folder: &Path, args: &[&str]) -> String {
     let mut command = std::process::Command::new("git");
     command.current_dir(folder).env_clear().env("PATH", std::env::var_os("PATH").unwrap());
     for (name, value) in [

@@ -9,6 +9,7 @@ use carrel_model::{
     template::{SNAPSHOT, Template, TemplatePhase},
 };
 use carrel_sandbox::ProviderError;
+use carrel_store::Filter;
 use tokio::task::JoinHandle;
 
 use crate::{
@@ -30,6 +31,9 @@ pub struct Forked {
     /// The request was made before; this is what it made then.
     pub repeated: bool,
 }
+
+/// Marks a snapshot that goes when its copies stand.
+const FOR_COPIES: &str = "for_copies";
 
 /// A request that has a name, and what it will have made.
 type Once = Option<(Idempotency, String)>;
@@ -196,7 +200,12 @@ async fn keep(
         name: name.clone(),
         provider: post.name.clone(),
         phase: TemplatePhase::Building,
-        source: serde_json::json!({"from": "sandbox", "sandbox_id": sandbox.id, "memory": memory}),
+        source: match purpose {
+            Purpose::Template => serde_json::json!({"from": "sandbox", "sandbox_id": sandbox.id, "memory": memory}),
+            Purpose::Copies => {
+                serde_json::json!({"from": "sandbox", "sandbox_id": sandbox.id, "memory": memory, FOR_COPIES: true})
+            }
+        },
         origin: None,
         bytes: None,
         layers: None,
@@ -258,6 +267,27 @@ async fn keep(
             Err(Error::of_provider(&error, why))
         }
     }
+}
+
+/// Forgets the snapshots behind forks that a server which died did not forget.
+pub(crate) async fn tidy(house: &Arc<House>) -> Result<(), Error> {
+    for template in house.store.templates().list().await? {
+        let is_ours = template.node == house.settings.node && template.source[FOR_COPIES] == true;
+        // In this life, whoever made it forgets it.
+        if !is_ours || template.created_at >= house.began_at || template.phase == TemplatePhase::Building {
+            continue;
+        }
+        let mut waits = false;
+        for phase in [Phase::Requested, Phase::Preparing] {
+            let filter = Filter { phase: Some(phase), template: Some(template.name.clone()), ..Filter::default() };
+            waits |= !house.store.sandboxes().list(&filter, 1).await?.0.is_empty();
+        }
+        if let (false, Ok(post)) = (waits, house.post(&template.provider)) {
+            tracing::info!(template = %template.name, "the snapshot behind forks of an earlier life is forgotten");
+            super::templates::forget(house, post, &template.name).await?;
+        }
+    }
+    Ok(())
 }
 
 /// The snapshot behind forks is nobody's template: it goes when each of them stands on its own layers.

@@ -8,6 +8,7 @@ pub(crate) mod copies;
 pub(crate) mod denials;
 pub(crate) mod events;
 pub(crate) mod execs;
+mod fetching;
 pub(crate) mod files;
 pub(crate) mod fitness;
 pub(crate) mod gateway;
@@ -35,6 +36,7 @@ pub(crate) mod templates;
 pub(crate) mod visits;
 pub(crate) mod volumes;
 pub(crate) mod work;
+mod wrapping;
 
 use carrel_model::Grant;
 use carrel_store::{Seen, Tx};

@@ -7,10 +7,12 @@ use std::{
     task::{Context, Poll},
 };
 
-use carrel_envd::{EnvdError, Line};
+use carrel_envd::{Envd, EnvdError, Line};
 use carrel_model::{Action, Grant, SandboxId, sandbox::PortHost};
+use carrel_sandbox::GATEWAY_PORT;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use super::wrapping;
 use crate::{
     Error,
     house::House,
@@ -34,9 +36,9 @@ impl PortsDesk<'_> {
     /// Opens a line to a port that something inside listens on.
     pub async fn open(&self, grant: &Grant, id: &SandboxId, port: u16) -> Result<PortLine, Error> {
         let inside = self.house.enter(grant, id, Action::SandboxPort).await?;
-        match inside.envd.port(port).await {
+        match listened(&inside.envd, port).await {
             Ok(line) => Ok(PortLine {
-                line,
+                line: wrapping::dress(&inside.view, port, line).await?,
                 host: inside.view.port_host.clone(),
                 _busy: Busy::new(self.house, &inside.view, Doing::Port),
             }),
@@ -46,6 +48,15 @@ impl PortsDesk<'_> {
             Err(error) => Err(self.house.understand(id, "port", error)),
         }
     }
+}
+
+/// A line to a port of the sandbox's own. The gateway is the house's: whoever calls there is taken for the sandbox, with
+/// its grant and with keys that are added on the way, so nobody calls it from outside.
+pub(super) async fn listened(envd: &Envd, port: u16) -> Result<Box<dyn Line>, EnvdError> {
+    if port == GATEWAY_PORT {
+        return Err(EnvdError::NotFound(format!("port {port} belongs to the house")));
+    }
+    envd.port(port).await
 }
 
 impl PortLine {

@@ -7,8 +7,8 @@ use carrel_model::{
     Action, Branch, Grant, RepoName, Subject,
     audit::{AuditLine, Outcome},
     public::{
-        CheckView, CommentView, NewMerge, NewPull, NewPullComment, NewPullReview, Page, PullPhase, PullView,
-        ReviewView, Side, Verdict,
+        CheckView, CommentView, NewAutoMerge, NewMerge, NewPull, NewPullComment, NewPullReview, Page, PullPhase,
+        PullView, ReviewView, Side, Verdict,
     },
 };
 use carrel_store::PullFilter;
@@ -19,7 +19,8 @@ use crate::{
     forges::forge_as,
     house::House,
     pulls::{
-        PullWish, checks_of, comment_of, forecast, look_at_pull, merge_pull, open_pull, publish, review_of, take_letter,
+        PullWish, checks_of, comment_of, forecast, look_at_pull, merge_pull, merge_pull_by_itself, open_pull, publish,
+        review_of, take_letter,
     },
 };
 
@@ -136,7 +137,9 @@ impl PullsDesk<'_> {
         if new.body.trim().is_empty() {
             return Err(Error::field("body", "a comment says something"));
         }
-        let said = forge.comment(PullNumber(number), &forge::NewComment { body: new.body, place, stamp: None }).await?;
+        let stamp = new.stamp.map(|stamp| stamp.parse::<forge::Stamp>()).transpose();
+        let stamp = stamp.map_err(|error| Error::field("stamp", error.to_string()))?;
+        let said = forge.comment(PullNumber(number), &forge::NewComment { body: new.body, place, stamp }).await?;
         let pull = look_at_pull(self.house, repo, number).await?;
         self.note(grant, Action::PullTalk, &pull, "commented").await?;
         Ok(comment_of(said))
@@ -200,6 +203,45 @@ impl PullsDesk<'_> {
         Ok(pull)
     }
 
+    /// Says that a pull is still being worked on, or that it is ready to be reviewed and merged.
+    pub async fn set_draft(&self, grant: &Grant, repo: &RepoName, number: u64, draft: bool) -> Result<PullView, Error> {
+        let forge = self.reach(grant, Action::PullTalk, repo).await?;
+        refuse_if_over(&forge.get(PullNumber(number)).await?)?;
+        forge.set_draft(PullNumber(number), draft).await?;
+        let pull = look_at_pull(self.house, repo, number).await?;
+        self.note(grant, Action::PullTalk, &pull, if draft { "made a draft" } else { "made ready" }).await?;
+        Ok(pull)
+    }
+
+    /// Asks that a pull be merged by itself once nothing stands in the way, as the repository merges or in the style that
+    /// is named.
+    pub async fn set_auto_merge(
+        &self,
+        grant: &Grant,
+        repo: &RepoName,
+        number: u64,
+        new: NewAutoMerge,
+    ) -> Result<PullView, Error> {
+        let forge = self.reach(grant, Action::PullMerge, repo).await?;
+        let found = find(self.house, repo).await?;
+        refuse_if_over(&forge.get(PullNumber(number)).await?)?;
+        let style = new.style.unwrap_or(found.rules.merge);
+        merge_pull_by_itself(self.house, &found, &*forge, number, Some(style)).await?;
+        let pull = look_at_pull(self.house, repo, number).await?;
+        self.note(grant, Action::PullMerge, &pull, "to be merged by itself").await?;
+        Ok(pull)
+    }
+
+    /// Takes it back that a pull is to be merged by itself.
+    pub async fn unset_auto_merge(&self, grant: &Grant, repo: &RepoName, number: u64) -> Result<PullView, Error> {
+        let forge = self.reach(grant, Action::PullMerge, repo).await?;
+        let found = find(self.house, repo).await?;
+        merge_pull_by_itself(self.house, &found, &*forge, number, None).await?;
+        let pull = look_at_pull(self.house, repo, number).await?;
+        self.note(grant, Action::PullMerge, &pull, "not to be merged by itself").await?;
+        Ok(pull)
+    }
+
     /// Who would conflict with whom, after something moved.
     pub async fn forecast(
         &self,
@@ -236,4 +278,14 @@ impl PullsDesk<'_> {
         let line = AuditLine::by(grant, action.word(), subject, Outcome::Done, self.house.store.now());
         Ok(self.house.store.write_audit(&line.with_detail(what.to_owned())).await?)
     }
+}
+
+/// What is over is neither a draft nor merged by itself.
+fn refuse_if_over(pull: &forge::Pull) -> Result<(), Error> {
+    let over = match pull.state {
+        forge::PullState::Open => return Ok(()),
+        forge::PullState::Merged { .. } => "merged",
+        forge::PullState::Closed => "closed; open it again first",
+    };
+    Err(Error::Conflict { why: format!("pull request {} is {over}", pull.number) })
 }

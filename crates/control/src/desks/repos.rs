@@ -6,13 +6,13 @@ use carrel_git::GitError;
 use carrel_model::{
     Action, Authority, Grant, RepoName, Subject,
     audit::{AuditLine, Outcome},
-    git::Locator,
     public::{NewRepo, Page, PushView, RepoChange, RepoView},
     repo::{Repo, RepoPhase, RepoRules},
 };
 
 use carrel_sandbox::ProviderError;
 
+use super::fetching;
 use crate::{Error, Paging, house::House, library};
 
 /// Adds, shows, changes and removes repositories.
@@ -51,10 +51,11 @@ impl ReposDesk<'_> {
         let name = name_of(&new)?;
         self.house.admit(grant, Action::RepoAdd, Subject::Repo(&name)).await?;
         if let Some(source) = &new.source
-            && matches!(source.locator(), Locator::Path(_))
+            && source.is_near()
             && grant.authority != Authority::Admin
         {
-            return Err(Error::field("source", "a path of the server is added with an admin key only"));
+            let why = "a path of the server, or an address of the server itself, is added with an admin key only";
+            return Err(Error::field("source", why));
         }
         self.house.library.mirrors()?;
         let rules = check(new.change().apply(&RepoRules::default()))?;
@@ -271,9 +272,12 @@ pub(crate) async fn bring_up_to_date(house: &Arc<House>, name: &RepoName) -> Res
     let mut repo = find(house, name).await?;
     let mirror = house.library.mirror(name).await?;
     let upstream = if repo.is_hosted() { None } else { Some(house.upstream_of(&repo).await?) };
-    let looked = async {
-        if let Some(upstream) = &upstream {
-            mirror.sync(upstream).await?;
+    let is_first = repo.phase == RepoPhase::Cloning;
+    let looking = async {
+        match &upstream {
+            Some(upstream) => drop(mirror.sync(upstream).await?),
+            // There is nobody to fetch it from anew: people must know.
+            None => mirror.check_if_suspect().await?,
         }
         library::look(&mirror, &mut repo).await?;
         if let Some(head) = repo.head.as_ref().filter(|_| repo.phase != RepoPhase::Ready) {
@@ -281,7 +285,12 @@ pub(crate) async fn bring_up_to_date(house: &Arc<House>, name: &RepoName) -> Res
         }
         Ok::<_, GitError>(())
     };
-    match looked.await {
+    let looked = tokio::select! {
+        biased;
+        looked = looking => looked,
+        never = fetching::tell(house, name, &mirror), if is_first => match never {},
+    };
+    match looked {
         Ok(()) => {
             repo.phase = RepoPhase::Ready;
             repo.synced_at = Some(house.store.now());

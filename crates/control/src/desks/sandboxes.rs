@@ -13,7 +13,8 @@ use carrel_store::{Filter, Leased, News, Tx};
 
 use super::{see_request, volumes::VolumesDesk};
 use crate::{
-    Error, Idempotency, Paging, house::House, registry::Post, secret::new_sandbox_id, work::furnish::plan_checkout,
+    Error, Idempotency, Paging, house::House, keeper, registry::Post, secret::new_sandbox_id,
+    work::furnish::plan_checkout,
 };
 
 /// Creates, shows and changes sandboxes.
@@ -104,33 +105,39 @@ impl SandboxesDesk<'_> {
         let post = self.house.post(&spec.provider)?;
         check_fit(&spec, &manners, post)?;
         let home = (post.provider.reach() == Reach::Node).then(|| self.house.settings.node.clone());
-        // With a free slot the row is born in our keeper's hands; else any keeper claims it.
-        let slot = self.house.keeper.reserve(&id);
-        let lease = slot.is_some().then(|| self.house.keeper.first_lease(self.house.store.now()));
-        // What is not asked for in the end is ended below.
-        let expected = slot.is_some().then(|| (Arc::clone(&post.provider), id.clone()));
-        if let Some((provider, id)) = &expected {
-            provider.expect(id, &spec);
-        }
-        let (house, grant, id) = (Arc::clone(self.house), grant.clone(), id.clone());
+        let (house, grant, provider) = (Arc::clone(self.house), grant.clone(), Arc::clone(&post.provider));
         // In a task of its own: a caller that goes away must not leave a row in hand that nobody tends.
         let born = tokio::spawn(async move {
-            let held = lease.clone();
+            // With a free slot the row is born in our keeper's hands; else any keeper claims it.
+            let slot = house.keeper.reserve(&id);
+            let began = tokio::time::Instant::now();
+            let is_made = slot.is_some() && provider.claim(&id, &spec).await;
+            if is_made {
+                keeper::note_claim(began.elapsed());
+            } else if slot.is_some() {
+                provider.expect(&id, &spec);
+            }
+            let lease = slot.as_ref().filter(|_| !is_made).map(|_| house.keeper.first_lease(house.store.now()));
+            let (whose, held) = (id.clone(), lease.clone());
             let written = house.store.change(move |tx| {
                 Box::pin(async move {
                     if let Some(seen) = see_request(tx, &grant, idempotency, id.as_str()).await? {
                         return Ok::<_, Error>(Err(seen));
                     }
                     super::volumes::hold(tx, &spec.volumes).await?;
-                    let sandbox = Sandbox::born(id, spec, manners, grant.key.clone(), home, tx.now());
+                    let mut sandbox = Sandbox::born(id, spec, manners, grant.key.clone(), home, tx.now());
+                    if is_made {
+                        keeper::note_made(&mut sandbox, tx.now())?;
+                    }
                     tx.insert_sandbox(&sandbox, held.as_ref()).await?;
                     audit(tx, &grant, action, &sandbox.id).await?;
                     Ok(Ok(sandbox))
                 })
             });
             let written = written.await;
-            if let (Some((provider, id)), false) = (expected, matches!(written, Ok(Ok(_)))) {
-                let _ = provider.destroy(&id).await;
+            if slot.is_some() && !matches!(written, Ok(Ok(_))) {
+                // What is not asked for in the end is ended.
+                let _ = provider.destroy(&whose).await;
             }
             let written = written?.map(|sandbox| {
                 let view = Arc::new(SandboxView::from(&sandbox));
@@ -139,6 +146,9 @@ impl SandboxesDesk<'_> {
                 }
                 view
             });
+            if is_made {
+                tokio::spawn(async move { provider.confirm(&whose).await });
+            }
             Ok::<_, Error>(written)
         });
         let view = match born.await.map_err(|ended| Error::Internal(Box::new(ended)))?? {

@@ -18,7 +18,10 @@ use carrel_store::Filter;
 use secrecy::ExposeSecret;
 use sha2::{Digest, Sha256};
 
-use super::ports::{PortLine, PortsDesk};
+use super::{
+    ports::{PortLine, PortsDesk},
+    wrapping,
+};
 use crate::{
     Error, SandboxesDesk,
     inside::activity::{Busy, Doing},
@@ -101,10 +104,14 @@ impl PortsDesk<'_> {
         let (envd, _) = self.house.line(&view).await?;
         let line = match visit.to {
             Destination::Envd => envd.line().await,
-            Destination::Port(port) => envd.port(port).await,
+            Destination::Port(port) => super::ports::listened(&envd, port).await,
         };
         match line {
             Ok(line) => {
+                let line = match visit.to {
+                    Destination::Envd => line,
+                    Destination::Port(port) => wrapping::dress(&view, port, line).await?,
+                };
                 Ok(PortLine { line, host: view.port_host.clone(), _busy: Busy::new(self.house, &view, Doing::Port) })
             }
             Err(EnvdError::NotFound(_)) => Err(TurnedAway::Closed),

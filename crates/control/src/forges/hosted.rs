@@ -86,10 +86,8 @@ impl Repository for Hosted {
 
     async fn contains(&self, branch: &Branch, commit: &CommitId) -> Result<bool, ForgeError> {
         match self.tip(branch).await? {
-            Some(tip) if self.mirror.has(commit).await.map_err(away)? => {
-                self.mirror.is_ancestor(commit, &tip).await.map_err(away)
-            }
-            _ => Ok(false),
+            Some(tip) => self.mirror.is_here_before(commit, &tip).await.map_err(away),
+            None => Ok(false),
         }
     }
 

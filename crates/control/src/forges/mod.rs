@@ -77,6 +77,12 @@ impl Forges {
         tried.insert(which, with.clone()) != Some(with)
     }
 
+    /// A try that came to nothing for no reason of the pull's does not count.
+    pub(crate) fn forget_the_try(&self, pull: &PullView) {
+        let mut tried = self.tried.lock().unwrap_or_else(PoisonError::into_inner);
+        tried.remove(&(pull.repo.clone(), pull.number));
+    }
+
     /// What is known of the branches of a repository.
     pub(crate) fn forecaster(&self, repo: &RepoName) -> Arc<Forecaster> {
         let mut forecasters = self.forecasters.lock().unwrap_or_else(PoisonError::into_inner);

@@ -55,6 +55,7 @@ impl Activities {
     /// Something happened in a sandbox.
     pub(crate) fn touch(&self, house: &Arc<House>, view: &SandboxView) {
         let now = house.store.now();
+        house.samples.stir(&view.id, now);
         let mut all = self.held();
         let held = all.entry(view.id.clone()).or_default();
         held.shown.last_active_at = Some(now);

@@ -4,6 +4,7 @@ pub(crate) mod activity;
 pub(crate) mod follower;
 pub(crate) mod lines;
 pub(crate) mod live;
+pub(crate) mod samples;
 pub(crate) mod scribe;
 
 use std::{sync::Arc, time::Duration};
@@ -13,7 +14,7 @@ use carrel_model::{
     Action, Grant, SandboxId, Subject,
     audit::{AuditLine, Outcome},
     public::{Happening, SandboxView},
-    sandbox::Phase,
+    sandbox::{Phase, Want},
 };
 use carrel_sandbox::ProviderError;
 use carrel_store::News;
@@ -100,10 +101,16 @@ impl House {
 
     /// Why a sandbox that is ready cannot be reached from here.
     async fn away(&self, view: &SandboxView, error: ProviderError) -> Error {
-        let home = self.store.sandboxes().find(&view.id).await.ok().flatten().and_then(|sandbox| sandbox.home);
-        let why = match home {
-            Some(home) if home != self.settings.node => format!("sandbox {} lives on {home}: ask there", view.id),
-            _ => format!("sandbox {} cannot be reached: {error}", view.id),
+        let id = &view.id;
+        let now = self.store.sandboxes().find(id).await.ok().flatten();
+        if let Some(now) = now.as_ref().filter(|now| now.want != Want::Ready) {
+            // It goes to sleep, or away, and its row does not say yet that it has.
+            let word = if now.want == Want::Paused { "paused" } else { "ended" };
+            return Error::Conflict { why: format!("sandbox {id} is being {word}") };
+        }
+        let why = match now.and_then(|now| now.home) {
+            Some(home) if home != self.settings.node => format!("sandbox {id} lives on {home}: ask there"),
+            _ => format!("sandbox {id} cannot be reached: {error}"),
         };
         Error::Unavailable { why, source: None }
     }
@@ -115,13 +122,22 @@ impl House {
                 self.lines.forget(id);
                 Error::Unavailable { why: format!("sandbox {id}: {error}"), source: None }
             }
-            EnvdError::NotFound(_) => Error::NotFound { what: format!("{what} in sandbox {id}") },
+            EnvdError::NotFound(why) => {
+                let why: String = why.chars().take(300).collect();
+                Error::NotFound { what: format!("{what} in sandbox {id} ({why})") }
+            }
             EnvdError::AlreadyThere(why) | EnvdError::DiskFull(why) | EnvdError::TimedOut(why) => {
                 Error::Conflict { why }
             }
             EnvdError::Invalid(why) => Error::field(what, why),
+            // A place that may not be written is no matter of who asks.
+            EnvdError::Refused(why) if what == "path" && !why.contains("user") => Error::field("path", why),
             EnvdError::Refused(why) => Error::field("user", why),
-            EnvdError::Broken(why) => Error::Inside { why: format!("inside sandbox {id}: {why}") },
+            EnvdError::Broken(why) => {
+                let full = why.contains("(os error 11)");
+                let hint = if full { "; it has as many processes as it may have" } else { "" };
+                Error::Inside { why: format!("inside sandbox {id}: {why}{hint}") }
+            }
         }
     }
 

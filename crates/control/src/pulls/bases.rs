@@ -33,7 +33,7 @@ pub(crate) async fn tell_of_bases(house: &Arc<House>, repo: &Repo) -> Result<(),
             continue;
         }
         let rewritten = match (&before, &commit) {
-            (Some(before), Some(commit)) => !mirror.has(before).await? || !mirror.is_ancestor(before, commit).await?,
+            (Some(before), Some(commit)) => !mirror.is_here_before(before, commit).await?,
             _ => false,
         };
         let base = BaseView { repo: repo.name.clone(), branch, commit, before, rewritten };

@@ -63,7 +63,8 @@ pub(crate) async fn try_out(
     checked
 }
 
-/// Lets programs make files anew that no merge can settle, and gives the commit with what they made.
+/// Lets programs make files anew that no merge can settle, and gives the commit with what they made. Nothing when a program
+/// is not there or fails: then the files are for the agent, like every other conflict.
 pub(crate) async fn make_anew(
     house: &Arc<House>,
     repo: &Repo,
@@ -71,15 +72,23 @@ pub(crate) async fn make_anew(
     commit: CommitId,
     base: &Branch,
     files: &[Regenerate],
-) -> Result<CommitId, Error> {
+) -> Result<Option<CommitId>, Error> {
     if files.is_empty() {
-        return Ok(commit);
+        return Ok(Some(commit));
     }
     let trial = Trial::open(house, repo, mirror, &commit, base, None).await?;
     let made = trial.make(files).await;
     trial.close(None).await;
+    let made = match made {
+        Ok(made) => made,
+        Err(Error::Conflict { why }) => {
+            tracing::info!(repo = %repo.name, "{why}");
+            return Ok(None);
+        }
+        Err(error) => return Err(error),
+    };
     let signer = signer_of(house, &repo.name).await?;
-    Ok(mirror.with_files(&commit, made?, &Identity::house(), signer.as_ref()).await?)
+    Ok(Some(mirror.with_files(&commit, made, &Identity::house(), signer.as_ref()).await?))
 }
 
 /// A sandbox with a commit laid out in it.

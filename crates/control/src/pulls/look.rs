@@ -9,7 +9,10 @@ use carrel_model::{
     repo::Repo,
 };
 
-use super::view::{Seen, checks_of, comment_of, review_of};
+use super::{
+    by_itself,
+    view::{Seen, checks_of, comment_of, review_of},
+};
 use crate::{
     Error,
     desks::repos::find,
@@ -17,14 +20,23 @@ use crate::{
     house::House,
 };
 
-/// Looks at a pull where it is, and shows it.
+/// Looks at a pull where it is, and shows it. One that is to be merged by itself is brought nearer to that.
 pub(crate) async fn look_at_pull(house: &Arc<House>, repo: &RepoName, number: u64) -> Result<PullView, Error> {
     let repo = find(house, repo).await?;
-    let forge = forge_of(house, &repo).await?;
+    let pull = glance_at_pull(house, &repo, number).await?;
+    match by_itself::tend(house, &repo, &pull).await {
+        true => glance_at_pull(house, &repo, number).await,
+        false => Ok(pull),
+    }
+}
+
+/// Only looks.
+pub(super) async fn glance_at_pull(house: &Arc<House>, repo: &Repo, number: u64) -> Result<PullView, Error> {
+    let forge = forge_of(house, repo).await?;
     // One after another: who looked earlier must not write later.
     let _turn = house.forges.turn(&format!("look {}#{number}", repo.name)).await;
     let pull = forge.get(PullNumber(number)).await?;
-    see(house, &repo, &*forge, &pull).await
+    see(house, repo, &*forge, &pull).await
 }
 
 /// Looks at the open pulls that have a branch at either end, after it moved.

@@ -16,7 +16,7 @@ use carrel_git::{
     merge::{Integrated, Offer, Rung, RungRecord},
 };
 use carrel_model::{
-    Action, Branch, CommitId, Grant, RepoName,
+    Action, Branch, CommitId, Grant, RefName, RepoName,
     audit::{AuditLine, Outcome},
     public::{CheckState, PullPhase, PullView, Verdict},
     repo::{MergeStyle, Repo},
@@ -27,7 +27,8 @@ use futures::FutureExt;
 use super::{
     check::{self, Checked},
     lane::Hold,
-    look_at_pull, look_at_pulls_soon, publish,
+    look::glance_at_pull,
+    look_at_pulls_soon, publish,
     rebase::{Rebased, rebase_branch},
     signer_of,
     view::LANE_CHECK,
@@ -212,7 +213,7 @@ impl Merging {
     }
 
     async fn look(&self) -> Result<PullView, Error> {
-        look_at_pull(&self.house, &self.repo.name, self.wish.number).await
+        glance_at_pull(&self.house, &self.repo, self.wish.number).await
     }
 
     fn gates(&self, pull: &PullView) -> Result<(), MergeRefused> {
@@ -292,7 +293,11 @@ impl Merging {
             // A forge outside knows no ladder: what it settles goes into the branch first.
             return self.settle_in_branch(pull).await.map(|()| None);
         }
-        let commit = check::make_anew(&self.house, &self.repo, &self.mirror, commit, &pull.base, &regenerate).await?;
+        let made = check::make_anew(&self.house, &self.repo, &self.mirror, commit, &pull.base, &regenerate).await?;
+        let Some(commit) = made else {
+            let paths = regenerate.into_iter().map(|file| file.path).collect();
+            return Err(MergeRefused::Conflicts { paths, with: pull.base.clone() });
+        };
         self.check(hold, pull, &commit).await?;
         let merged = if self.place == Place::Embedded {
             let held = Held { lane: hold.lane().clone(), base, head: head.clone(), commit };
@@ -366,6 +371,7 @@ impl Merging {
 
     /// What follows a merge, each step as often as it takes.
     async fn finish(&self, pull: PullView, records: Vec<RungRecord>) -> Result<Merged, MergeRefused> {
+        self.keep_commits(&pull).await?;
         if !self.repo.rules.keep_branches {
             self.delete_branch(&pull).await?;
         }
@@ -377,6 +383,22 @@ impl Merging {
         self.house.store.write_audit(&line).await.map_err(Error::from)?;
         let commit = pull.merge_commit.clone();
         Ok(Merged { pull, commit, records })
+    }
+
+    /// What was squashed or rebased is in no branch any more: its commits get a name of their own, so that a backup has
+    /// them and the pull can still be read.
+    async fn keep_commits(&self, pull: &PullView) -> Result<(), MergeRefused> {
+        let (name, head) = (RefName::pull(&pull.forge, pull.number), &pull.head_commit);
+        if !self.mirror.has(head).await? || self.mirror.find(&name).await?.as_ref() == Some(head) {
+            return Ok(());
+        }
+        if let Some(base) = self.mirror.find(&pull.base.full()).await?
+            && self.mirror.is_ancestor(head, &base).await?
+        {
+            return Ok(());
+        }
+        self.mirror.hold(&name, head).await?;
+        Ok(())
     }
 
     /// Only what was merged goes: a branch that has moved on since keeps its new work.

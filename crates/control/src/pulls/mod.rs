@@ -8,6 +8,7 @@
 //! and told in one change, each word once, whoever looks and however often.
 
 mod bases;
+mod by_itself;
 mod check;
 mod forecast;
 mod lane;
@@ -23,6 +24,7 @@ mod walk;
 
 pub(crate) use self::{
     bases::{tell_of_bases, watch_base},
+    by_itself::{merge_pull_by_itself, tend as tend_pull},
     letters::take_letter,
     look::{look_at_pull, look_at_pulls_of, look_at_pulls_soon},
     merge::merge_pull,

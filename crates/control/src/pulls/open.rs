@@ -5,8 +5,13 @@ use std::sync::Arc;
 use carrel_forge::{Forge, ForgeError, NewPull, Pull, PullChange, PullState};
 use carrel_model::{Branch, RepoName, public::PullView, repo::MergeStyle};
 
-use super::{look_at_pull, merge::way_of, watch_base};
-use crate::{Error, desks::repos::find, forges::forge_of, house::House};
+use super::{by_itself::wish_here, look_at_pull, watch_base};
+use crate::{
+    Error,
+    desks::repos::find,
+    forges::{Place, forge_of},
+    house::House,
+};
 
 /// A pull request that is wanted.
 #[derive(Debug, Clone)]
@@ -37,7 +42,7 @@ pub(crate) struct PullWish {
 /// commits is found as it is: nobody opens again what a person closed.
 pub(crate) async fn open_pull(house: &Arc<House>, wish: &PullWish) -> Result<PullView, Error> {
     let repo = find(house, &wish.repo).await?;
-    let forge = forge_of(house, &repo).await?;
+    let (place, forge) = (Place::of(house, &repo).await?, forge_of(house, &repo).await?);
     let mirror = house.library.mirror(&repo.name).await?;
     let tip = mirror.find(&wish.head.full()).await?;
     let found = forge.find(&wish.head).await?;
@@ -61,6 +66,9 @@ pub(crate) async fn open_pull(house: &Arc<House>, wish: &PullWish) -> Result<Pul
         }
     };
     bring_to(&*forge, &pull, wish).await?;
+    if let Some(style) = wish.auto_merge.filter(|_| place == Place::Embedded) {
+        wish_here(house, &*forge, &repo, &pull, style).await?;
+    }
     watch_base(house, &repo.name, &wish.base).await?;
     look_at_pull(house, &repo.name, pull.number.0).await
 }
@@ -86,13 +94,6 @@ async fn bring_to(forge: &dyn Forge, pull: &Pull, wish: &PullWish) -> Result<(),
     let missing: Vec<String> = wish.reviewers.iter().filter(|login| !pull.reviewers.contains(login)).cloned().collect();
     if !missing.is_empty() {
         content(forge.request_reviewers(pull.number, &missing).await, "reviewers")?;
-    }
-    if let Some(style) = wish.auto_merge.filter(|_| pull.auto_merge.is_none() && forge.shows_auto_merge()) {
-        match forge.auto_merge(pull.number, Some(way_of(style))).await {
-            // Nothing stands in its way: then nobody need wait for anything, and a person may merge it.
-            Err(ForgeError::Conflict { why }) => tracing::info!(pull = %pull.number, "not merged by itself: {why}"),
-            asked => content(asked, "merging by itself")?,
-        }
     }
     Ok(())
 }

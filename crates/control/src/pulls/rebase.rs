@@ -64,8 +64,13 @@ pub(crate) async fn rebase_branch(
         Integrated::Already => (target, Vec::new()),
         Integrated::Conflicted { paths, at, records } => return Ok(Rebased::Conflicts { paths, at, records }),
         Integrated::Ready { commit, regenerate, records } => {
-            let commit = check::make_anew(house, &repo, &mirror, commit, base, &regenerate).await?;
-            (commit, records)
+            match check::make_anew(house, &repo, &mirror, commit, base, &regenerate).await? {
+                Some(commit) => (commit, records),
+                None => {
+                    let paths = regenerate.into_iter().map(|file| file.path).collect();
+                    return Ok(Rebased::Conflicts { paths, at: None, records });
+                }
+            }
         }
     };
     let step = Move { name: branch.full(), from: Some(head), to: Some(commit.clone()) };

@@ -6,12 +6,12 @@ use carrel_forge::{Reading, poll};
 use carrel_git::Move;
 use carrel_model::{
     TaskId,
-    public::{PullPhase, PullView},
+    public::PullView,
     repo::{Repo, RepoPhase},
 };
 use carrel_store::PullFilter;
 
-use super::{MergeWish, check, letters, look_at_pull, merge_pull, tell_of_bases};
+use super::{letters, look_at_pull, tell_of_bases, tend_pull};
 use crate::{
     Error,
     forges::{Place, forge_of},
@@ -43,7 +43,7 @@ async fn pass_by(house: &Arc<House>, repo: &Repo) -> Result<(), Error> {
     tell_of_bases(house, repo).await?;
     look_at_repo(house, repo).await?;
     for pull in open_pulls(house, repo).await? {
-        merge_by_itself(house, pull).await?;
+        tend_pull(house, repo, &pull).await;
     }
     Ok(())
 }
@@ -111,32 +111,4 @@ async fn read_on(house: &Arc<House>, repo: &Repo) -> Result<(), Error> {
     let change =
         house.store.change(move |tx| Box::pin(async move { Ok::<_, Error>(tx.put_reading(&name, &body).await?) }));
     change.await
-}
-
-/// A pull here that is to be merged by itself is merged as soon as nothing stands in the way; what was refused is tried again
-/// when its head or its base has moved. Forges outside do it themselves.
-async fn merge_by_itself(house: &Arc<House>, pull: PullView) -> Result<(), Error> {
-    let (Some(style), PullPhase::Mergeable, "embedded") = (pull.auto_merge, pull.phase, pull.forge.as_str()) else {
-        return Ok(());
-    };
-    let base = house.library.mirror(&pull.repo).await?.find(&pull.base.full()).await?;
-    if !house.forges.is_worth_a_try(&pull, base) {
-        return Ok(());
-    }
-    let wish = MergeWish {
-        repo: pull.repo.clone(),
-        number: pull.number,
-        style: Some(style),
-        expected_head: Some(pull.head_commit.clone()),
-        by: check::house_grant(),
-    };
-    // A check may take its time; the walk goes on.
-    let house = Arc::clone(house);
-    let tasks = house.tasks().clone();
-    tasks.spawn(async move {
-        if let Err(refused) = merge_pull(&house, wish).await {
-            tracing::info!(repo = %pull.repo, number = pull.number, "a pull was not merged by itself: {refused}");
-        }
-    });
-    Ok(())
 }

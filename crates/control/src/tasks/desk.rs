@@ -316,6 +316,7 @@ async fn create(house: &Arc<House>, grant: &Grant, id: &SandboxId, wish: Wish<'_
         network: wish.network,
         ports: Default::default(),
         port_host: None,
+        tls_ports: Vec::new(),
         pause_depth: Default::default(),
         volumes: Vec::new(),
     };

@@ -403,9 +403,14 @@ impl Hand<'_> {
         let mirror = house.library.mirror(&task.repo).await?;
         let head = mirror.find(&task.branch.full()).await?.unwrap_or(head);
         let learnt = ladder::learn(house, task, &head).await?;
-        pulls::publish(house, &task.repo, &task.branch).await?;
+        if let Err(error) = pulls::publish(house, &task.repo, &task.branch).await {
+            return self.hand_on_later(error).await;
+        }
         let odd = messages::odd(house, task).await?;
-        let pull = pulls::open_pull(house, &self.wish(sandbox, &odd).await?).await?;
+        let pull = match pulls::open_pull(house, &self.wish(sandbox, &odd).await?).await {
+            Ok(pull) => pull,
+            Err(error) => return self.hand_on_later(error).await,
+        };
         let (ahead, behind) = mirror.distance(&task.base, &task.branch).await?;
         let unchanged = |what: &str| task.told.get(what).is_some_and(|told| *told == head.to_string());
         let (unchecked, unsettled) = (unchanged("checks"), unchanged("conflict"));
@@ -413,6 +418,7 @@ impl Hand<'_> {
         let (reported, said) = messages::report(task, &odd);
         let notes: Vec<String> = opened.into_iter().chain(said).collect();
         let note = (!notes.is_empty()).then(|| notes.join("\n\n"));
+        let shown = pull.clone();
         self.record_and_say(note, move |task| {
             if let Some(reported) = reported {
                 task.told.insert(messages::TOLD.into(), reported);
@@ -438,6 +444,26 @@ impl Hand<'_> {
                 task.nudges = 0;
                 task.go_to(TaskPhase::InReview);
             }
+        })
+        .await?;
+        // From here on it may be merged by itself.
+        let repo = repos::find(house, &task.repo).await?;
+        pulls::tend_pull(house, &repo, &shown).await;
+        Ok(())
+    }
+
+    /// An upstream or a forge that does not answer is asked again for as long as it takes, and the card says so: what was
+    /// done is safe here meanwhile.
+    async fn hand_on_later(&self, error: Error) -> Result<(), Error> {
+        let rests = match &error {
+            Error::Unavailable { source: None, .. } => self.pause_after(self.task.attempts),
+            Error::Limited { retry_after, .. } => *retry_after,
+            _ => return Err(error),
+        };
+        let (attempts, next) = (self.task.attempts + 1, self.house.store.now() + rests);
+        let words = format!("is not published yet and tried again: {}", tail(&error.to_string(), 300));
+        self.record(move |task| {
+            (task.attempts, task.next_attempt_at, task.doing) = (attempts, Some(next), Some(words));
         })
         .await?;
         Ok(())

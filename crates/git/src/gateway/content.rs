@@ -1,5 +1,5 @@
 //! What is looked for in a push before it is let in: large files, secrets, paths, links to repositories that nobody has,
-//! and histories that have nothing to do with this one.
+//! pointers to files that are elsewhere, and histories that have nothing to do with this one.
 
 use std::{process::Stdio, sync::Arc};
 
@@ -90,6 +90,9 @@ pub(super) async fn inspect(
         }
         let diff = read_through(quarantine, &tips, rules.secrets.as_deref()).await?;
         findings.extend(diff.findings);
+        if diff.speaks_of_lfs {
+            findings.extend(pointers(quarantine, commits).await?);
+        }
         if let Some(root) = rules.root.as_ref().filter(|_| diff.begins_anew) {
             findings.extend(strangers(quarantine, commits, root).await?);
         }
@@ -174,6 +177,27 @@ async fn strangers(quarantine: &Quarantine, commits: &[CommitId], root: &CommitI
     Ok(found)
 }
 
+/// Commits whose files would be kept in Git LFS: what would arrive are pointers, and nobody here could check them out.
+async fn pointers(quarantine: &Quarantine, commits: &[CommitId]) -> Result<Vec<Finding>, GitError> {
+    let mut found = Vec::new();
+    for commit in commits {
+        let call = quarantine.call("grep").args(["-l", "-z", "-E", "-e", "^[^#]*filter=lfs"]).arg(commit);
+        let answer = call.args(["--", ":(top,glob)**/.gitattributes"]).answer().await?;
+        let listing = String::from_utf8_lossy(&answer.output).into_owned();
+        let paths = listing.split('\0').filter_map(|line| line.split_once(':')).map(|(_, path)| path.to_owned());
+        found.extend(paths.map(|path| Finding {
+            short: "files in Git LFS",
+            sentence: format!(
+                "{path} in commit {} keeps files in Git LFS, which Carrel does not support yet: only pointers would \
+                 arrive, none of the files. Take `filter=lfs` out of {path} and add the files as they are, or leave them \
+                 out.",
+                commit.short()
+            ),
+        }));
+    }
+    Ok(found)
+}
+
 /// Reads every line that new commits add.
 async fn read_through(quarantine: &Quarantine, tips: &str, secrets: Option<&SecretRules>) -> Result<Diff, GitError> {
     let call = quarantine
@@ -182,7 +206,9 @@ async fn read_through(quarantine: &Quarantine, tips: &str, secrets: Option<&Secr
         .args(["--no-textconv", "--no-renames", "--diff-merges=remerge", "--src-prefix=a/", "--dst-prefix=b/"])
         .args(["--stdin", "--not"])
         .args(KNOWN)
-        .config("core.quotePath", "false");
+        .config("core.quotePath", "false")
+        // A large file that may come in is read like any other: git shows nothing of what it calls big.
+        .config("core.bigFileThreshold", "4095m");
     let mut running = call.start(Stdio::piped())?;
     let missing = || GitError::Failed { what: "log", why: "it has no pipes".into() };
     let (mut stdin, stdout) = (running.stdin().ok_or_else(missing)?, running.stdout().ok_or_else(missing)?);
@@ -222,6 +248,8 @@ struct Diff {
     is_link: bool,
     /// A commit without parents came by.
     begins_anew: bool,
+    /// A line that asks for Git LFS came by. Whether it is still there is another question.
+    speaks_of_lfs: bool,
     findings: Vec<Finding>,
 }
 
@@ -232,6 +260,8 @@ impl Diff {
             Some(b'-') if self.left.0 > 0 => self.left.0 -= 1,
             Some(b'+') if self.left.1 > 0 => {
                 self.left.1 -= 1;
+                self.speaks_of_lfs |=
+                    self.path.ends_with(".gitattributes") && line.windows(10).any(|word| word == b"filter=lfs");
                 if let Some(rule) = secrets.and_then(|secrets| secrets.find(&line[1..])) {
                     self.findings.push(Finding {
                         short: "it holds a secret",

@@ -156,7 +156,7 @@ impl Mirror {
             let _ = tokio::io::copy(&mut question, &mut stdin).await;
             let _ = stdin.shutdown().await;
         });
-        Ok(Upload { running, stdout, stderr, speaking })
+        Ok(Upload { mirror: self.clone(), running, stdout, stderr, speaking })
     }
 
     fn upload_pack(&self, version: Version, view: View) -> Call {
@@ -167,8 +167,9 @@ impl Mirror {
         if let Some(holder) = view.holder {
             call = call.config("transfer.hideRefs", format!("!{}", holder.saves()));
         } else {
-            // What was done for tasks that were closed can be had by people.
+            // What was done for tasks that were closed can be had by people, and what pulls were before they were squashed.
             call = call.config("transfer.hideRefs", "!refs/carrel/kept");
+            call = call.config("transfer.hideRefs", "!refs/carrel/pulls");
         }
         call.arg("--strict").arg("--timeout=300")
     }
@@ -176,6 +177,7 @@ impl Mirror {
 
 /// The answer to a fetch, as it comes. Dropping it ends git.
 pub struct Upload {
+    mirror: Mirror,
     running: Running,
     stdout: ChildStdout,
     stderr: Option<ChildStderr>,
@@ -208,7 +210,14 @@ impl Upload {
     async fn finish(&mut self) -> Result<(), GitError> {
         let said = crate::program::hear_out(self.stderr.take(), None).await;
         let status = self.running.child.wait().await.map_err(GitError::io("wait for git"))?;
-        if status.success() { Ok(()) } else { Err(GitError::understand("upload-pack", &said)) }
+        if status.success() {
+            return Ok(());
+        }
+        // What its helper found, it told the client and not us.
+        if GitError::speaks_of_damage(&said) || said.contains("pack-objects died") {
+            self.mirror.git().suspect(&self.mirror.path());
+        }
+        Err(GitError::understand("upload-pack", &said))
     }
 }
 

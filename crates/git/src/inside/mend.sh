@@ -1,8 +1,6 @@
 # Makes a repository of what is left of one. Needs $branch, $url and $base. Files of the working tree are not touched.
 mend() {
-    if [ -d .git ] && g rev-parse --git-dir >/dev/null 2>&1; then
-        [ "$(g rev-parse --is-inside-work-tree 2>/dev/null)" = true ] && return 0
-    fi
+    if [ -d .git ] && [ "$(g rev-parse --is-inside-work-tree 2>/dev/null)" = true ]; then return 0; fi
     say "the repository here was broken; what can be had of it is put together again"
     if [ -d .git/objects ] && [ ! -L .git/objects ]; then
         # Only its settings, or what it has checked out, cannot be read.

@@ -28,34 +28,39 @@ else
     trap 'rm -rf "$scratch"' EXIT
 fi
 trap 'exit 1' HUP INT TERM
-if ! GIT_DIR=$scratch/git g rev-parse --git-dir >/dev/null 2>&1; then
+# Every program that is started here is waited for by a task: what the shell can do itself, it does.
+if [ ! -f "$scratch/git/HEAD" ] || ! GIT_DIR=$scratch/git g rev-parse --git-dir >/dev/null 2>&1; then
     rm -rf "$scratch/git" "$scratch/index" "$scratch/saved"
     g init -q --bare --template= "$scratch/git"
-    GIT_DIR=$scratch/git g config core.bare false
-    GIT_DIR=$scratch/git g config core.checkStat minimal
-    GIT_DIR=$scratch/git g config core.trustctime false
+    printf '[core]\n\tbare = false\n\tcheckStat = minimal\n\ttrustctime = false\n' >>"$scratch/git/config"
 fi
-mkdir -p "$scratch/git/info" "$scratch/git/objects/info"
+if [ ! -d "$scratch/git/info" ] || [ ! -d "$scratch/git/objects/info" ]; then
+    mkdir -p "$scratch/git/info" "$scratch/git/objects/info"
+fi
 {
     if [ -d "$own/objects" ]; then printf '%s\n' "$own/objects"; fi
     if [ -d "$borrowed" ]; then printf '%s\n' "$borrowed"; fi
 } >"$scratch/git/objects/info/alternates"
 if [ -f "$own/shallow" ]; then cp "$own/shallow" "$scratch/git/shallow"; fi
 # What the gateway would refuse for its size must not keep everything else from being saved.
-{
-    cat "$own/info/exclude" 2>/dev/null || true
-    find . -name .git -prune -print -o -type f -size +"$most"k -print >"$scratch/found"
+find . -name .git -prune -print -o -type f -size +"$most"k -print >"$scratch/found"
+odd=
+while IFS= read -r line; do
+    if [ "$line" != ./.git ]; then odd=yes && break; fi
+done <"$scratch/found"
+: >"$scratch/large"
+if [ -n "$odd" ]; then
     sed -n '
         /\/\.git$/d
         s/[][*?\\!#]/\\&/g
         s/ $/\\ /
         s|^\./|/|p' "$scratch/found" >"$scratch/large"
-    cat "$scratch/large"
-} >"$scratch/git/info/exclude"
+fi
+cat "$own/info/exclude" "$scratch/large" >"$scratch/git/info/exclude" 2>/dev/null || true
 if [ -s "$scratch/large" ]; then say "not saved, too large: $(head -n 5 "$scratch/large" | tr '\n' ' ')"; fi
 # Their index says what need not be read again.
 [ -f "$scratch/index" ] || cp -p "$own/index" "$scratch/index" 2>/dev/null || true
-rm -f "$scratch/index.lock"
+if [ -e "$scratch/index.lock" ]; then rm -f "$scratch/index.lock"; fi
 GIT_DIR=$scratch/git GIT_WORK_TREE=$here GIT_INDEX_FILE=$scratch/index
 export GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE
 if ! g add --all --ignore-errors >/dev/null 2>&1 && ! g ls-files >/dev/null 2>&1; then
@@ -63,11 +68,13 @@ if ! g add --all --ignore-errors >/dev/null 2>&1 && ! g ls-files >/dev/null 2>&1
     g add --all --ignore-errors >/dev/null 2>&1 || true
 fi
 # What they track although it is ignored.
-GIT_INDEX_FILE=$own/index g ls-files -z --cached --ignored --exclude-standard 2>/dev/null |
-    g add --force --ignore-errors --pathspec-from-file=- --pathspec-file-nul >/dev/null 2>&1 || true
+GIT_INDEX_FILE=$own/index g ls-files -z --cached --ignored --exclude-standard >"$scratch/kept" 2>/dev/null || true
+if [ -s "$scratch/kept" ]; then
+    g add --force --ignore-errors --pathspec-from-file="$scratch/kept" --pathspec-file-nul >/dev/null 2>&1 || true
+fi
 # A repository within this one would be saved as the name of a commit that nobody has. Its files are saved instead, as
 # if it were a folder. The outer ones come first, because one may stand within another.
-sed -n 's|^\./\(..*\)/\.git$|\1|p' "$scratch/found" | sort | while IFS= read -r inner; do
+[ -z "$odd" ] || sed -n 's|^\./\(..*\)/\.git$|\1|p' "$scratch/found" | sort | while IFS= read -r inner; do
     if [ ! -d "$inner" ] || [ -L "$inner" ] || g check-ignore -q -- "$inner"; then continue; fi
     rm -f "$scratch/inner" "$scratch/inner.lock"
     while IFS= read -r large; do
@@ -82,7 +89,8 @@ done
 tree=$(g write-tree)
 head=$(GIT_DIR=$own g rev-parse --verify --quiet 'HEAD^{commit}' || true)
 [ -n "$head" ] || head=$base
-saved=$(cat "$scratch/saved" 2>/dev/null || true)
+saved=
+if [ -f "$scratch/saved" ]; then IFS= read -r saved <"$scratch/saved" || true; fi
 [ "$saved" != "$tree $head" ] || exit 0
 GIT_AUTHOR_NAME=Carrel GIT_AUTHOR_EMAIL=carrel@localhost GIT_COMMITTER_NAME=Carrel GIT_COMMITTER_EMAIL=carrel@localhost
 export GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL

@@ -20,11 +20,14 @@ pub struct Regenerate {
     pub command: Vec<String>,
 }
 
+/// What npm is asked: nothing but the file, and nobody else is asked about it.
+const NPM: &[&str] = &["npm", "install", "--package-lock-only", "--ignore-scripts", "--no-audit", "--no-fund"];
+
 /// The command leaves alone what it need not change, and runs no scripts of packages.
 const RULES: [LockRule; 14] = [
     LockRule { file: "Cargo.lock", command: &["cargo", "update", "--workspace"] },
-    LockRule { file: "package-lock.json", command: &["npm", "install", "--package-lock-only", "--ignore-scripts"] },
-    LockRule { file: "npm-shrinkwrap.json", command: &["npm", "install", "--package-lock-only", "--ignore-scripts"] },
+    LockRule { file: "package-lock.json", command: NPM },
+    LockRule { file: "npm-shrinkwrap.json", command: NPM },
     LockRule { file: "yarn.lock", command: &["yarn", "install", "--mode=update-lockfile"] },
     LockRule { file: "pnpm-lock.yaml", command: &["pnpm", "install", "--lockfile-only", "--ignore-scripts"] },
     LockRule { file: "bun.lock", command: &["bun", "install", "--lockfile-only", "--ignore-scripts"] },

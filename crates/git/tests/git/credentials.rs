@@ -129,3 +129,58 @@ async fn commits_of_the_house_are_signed_with_the_key_that_it_was_given() {
     let trust = format!("gpg.ssh.allowedSignersFile={}", allowed.display());
     there.git(&["-c", &trust, "-c", "safe.directory=*", "verify-commit", commit.as_str()]);
 }
+
+/// A keyring of GPG in a folder of its own. Its agent ends with it.
+struct Keyring(std::path::PathBuf);
+
+impl Keyring {
+    fn call(&self, program: &str, args: &[&str]) -> String {
+        let mut command = std::process::Command::new(program);
+        let said = command.args(args).env("GNUPGHOME", &self.0).output();
+        let said = said.expect("gpg is needed for this test: scripts/setup test, or apt-get install gnupg");
+        assert!(said.status.success(), "{program} {args:?}: {}", String::from_utf8_lossy(&said.stderr));
+        String::from_utf8(said.stdout).unwrap()
+    }
+}
+
+impl Drop for Keyring {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("gpgconf").args(["--kill", "all"]).env("GNUPGHOME", &self.0).output();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commits_of_the_house_are_signed_with_gpg_where_a_key_of_its_keyring_is_named() {
+    let room = Room::open().await;
+    let work = room.work("work");
+    let mirror = room.mirror_of(&work).await;
+    let ring = Keyring(room.path("gnupg"));
+    std::fs::create_dir(&ring.0).unwrap();
+    std::fs::set_permissions(&ring.0, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    let who = "Carrel <carrel@localhost>";
+    ring.call("gpg", &["--batch", "--quiet", "--passphrase", "", "--quick-gen-key", who, "ed25519", "sign", "never"]);
+    let listed = ring.call("gpg", &["--batch", "--with-colons", "--list-secret-keys"]);
+    let key =
+        listed.lines().find_map(|line| line.strip_prefix("fpr:::::::::")).unwrap().trim_end_matches(':').to_owned();
+    let house = Identity::house();
+    let (base, tree) = (work.head(), work.git(&["rev-parse", "HEAD^{tree}"]).parse().unwrap());
+    let signed = async |key: &str| {
+        let signer = Signer::Gpg { key: key.to_owned(), home: ring.0.clone() };
+        let draft = Draft {
+            tree: &tree,
+            parents: std::slice::from_ref(&base),
+            message: "chore: signed\n",
+            author: &house,
+            date: None,
+            committer: &house,
+            signer: Some(&signer),
+        };
+        mirror.commit(&draft).await
+    };
+    let commit = signed(&key).await.unwrap();
+    let git_dir = format!("--git-dir={}", mirror.path().display());
+    ring.call("git", &[&git_dir, "-c", "safe.directory=*", "verify-commit", commit.as_str()]);
+    // A key that is not there makes no commit that only looks signed, and what is no key is not given to gpg at all.
+    assert!(signed("0123456789ABCDEF").await.is_err());
+    assert!(matches!(signed("--yes").await, Err(GitError::Unfit { .. })));
+}

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use carrel_git::{GitError, Move};
+use carrel_git::{GitError, Mirror, Move};
 use carrel_model::{CommitId, RefName, TaskId};
 
 use crate::bench::{Door, DoorPlan, Room};
@@ -11,7 +11,7 @@ fn task(number: i64) -> TaskId {
     TaskId::try_from(number).unwrap()
 }
 
-async fn put(mirror: &carrel_git::Mirror, name: RefName, to: &CommitId) {
+async fn put(mirror: &Mirror, name: RefName, to: &CommitId) {
     mirror.move_refs(&[Move { name, from: None, to: Some(to.clone()) }]).await.unwrap();
 }
 
@@ -171,6 +171,43 @@ async fn a_damaged_mirror_is_made_anew_and_what_is_ours_is_saved() {
     assert_eq!(mirror.tidy(&[old.join("objects")]).unwrap(), 0, "it is borrowed");
     assert_eq!(mirror.tidy(&[]).unwrap(), 1);
     assert!(!old.exists());
+}
+
+/// Bends some bytes in the middle of every pack.
+fn damage(mirror: &Mirror) {
+    for entry in std::fs::read_dir(mirror.objects().join("pack")).unwrap().flatten() {
+        let path = entry.path();
+        if path.extension().is_some_and(|end| end == "pack") {
+            let mut bytes = std::fs::read(&path).unwrap();
+            let middle = bytes.len() / 3;
+            bytes[middle..middle + 40].fill(0xaa);
+            std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
+            std::fs::write(&path, bytes).unwrap();
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn damage_that_somebody_meets_is_mended_by_the_next_look_though_nothing_moved_upstream() {
+    let room = Room::open().await;
+    let work = room.work("work");
+    let noise: String = (0..20_000u32).map(|number| format!("{:x}\n", number.wrapping_mul(2_654_435_761))).collect();
+    work.write("big", noise);
+    work.commit("feat: big");
+    let mirror = room.mirror_of(&work).await;
+    let upstream = room.upstream(work.folder.to_str().unwrap());
+    let old = mirror.path();
+    damage(&mirror);
+    assert_eq!(mirror.sync(&upstream).await.unwrap().rebuilt, None, "nobody has met it yet");
+    let error = room.layers().prepare(&mirror, &work.head()).await.unwrap_err();
+    assert!(matches!(error, GitError::Broken { .. }), "{error:?}");
+    assert_eq!(mirror.sync(&upstream).await.unwrap().rebuilt, Some(vec![]));
+    assert_ne!(mirror.path(), old);
+    room.layers().prepare(&mirror, &work.head()).await.unwrap();
+    // Asking for what was never here is no damage, and nothing is made anew.
+    let nothing: CommitId = "0123456789012345678901234567890123456789".parse().unwrap();
+    mirror.changed_paths(&work.head(), &nothing).await.unwrap_err();
+    assert_eq!(mirror.sync(&upstream).await.unwrap().rebuilt, None);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,4 +1,5 @@
-//! A repository within the repository: its files are saved, and it never arrives as a name that nobody has.
+//! A repository within the repository: its files are saved, and it never arrives as a name that nobody has. The same for
+//! files that are elsewhere.
 
 use carrel_git::{
     gateway::ContentRules,
@@ -101,5 +102,30 @@ async fn a_history_that_has_nothing_in_common_with_this_one_does_not_come_in() {
     sandbox.git(&["checkout", "-q", "-b", "joined", "origin/main"]);
     sandbox.git(&["merge", "-q", "--allow-unrelated-histories", "-s", "ours", "-m", "feat: join", "task-5"]);
     sandbox.git(&["push", "-q", "origin", "joined:task-5"]);
+    assert_eq!(mirror.head_of(&"task-5".parse().unwrap()).await.unwrap(), sandbox.head());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_that_would_be_pointers_do_not_come_in_and_what_only_speaks_of_them_does() {
+    let room = Room::open().await;
+    let work = room.work("work");
+    let mirror = room.mirror_of(&work).await;
+    let door = Door::open(&mirror).await;
+    let sandbox = room.clone(&door.url("task-5"), "sandbox", &[]);
+    sandbox.git(&["checkout", "-q", "-b", "task-5"]);
+    sandbox.write("docs/notes.md", "*.bin filter=lfs is what we do not use\n");
+    sandbox.write(".gitattributes", "# filter=lfs is not used here\n*.sh text eol=lf\n");
+    sandbox.commit("docs: notes");
+    sandbox.git(&["push", "-q", "origin", "task-5"]);
+    sandbox.write("assets/.gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n");
+    sandbox.write("assets/large.bin", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n");
+    sandbox.commit("feat: an asset");
+    let said = sandbox.refused(&["push", "origin", "task-5"]);
+    assert!(said.contains("remote: assets/.gitattributes in commit") && said.contains("Git LFS"), "{said}");
+    assert!(said.contains("(files in Git LFS)"), "{said}");
+    // Taken out again by a later commit, there is nothing to miss.
+    sandbox.git(&["rm", "-q", "-r", "assets"]);
+    sandbox.commit("feat: none after all");
+    sandbox.git(&["push", "-q", "origin", "task-5"]);
     assert_eq!(mirror.head_of(&"task-5".parse().unwrap()).await.unwrap(), sandbox.head());
 }

@@ -1,5 +1,7 @@
 //! Where a repository comes from. What git would run a program for, and what carries a secret, is no source.
 
+use std::net::IpAddr;
+
 use super::*;
 
 /// Where a repository comes from: a path, an address, or `github:owner/name`. It holds no credential.
@@ -61,6 +63,16 @@ impl RepoSource {
     /// As it was given.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// Whether it leads to this machine or the link that it is on, by a path or by an address. A name that somebody else
+    /// lets point here is not seen by its spelling.
+    pub fn is_near(&self) -> bool {
+        match self.locator() {
+            Locator::Path(_) => true,
+            Locator::Http { host, .. } | Locator::Ssh { host, .. } => is_near(&host),
+            Locator::GitHub { .. } => false,
+        }
     }
 
     /// A name for it in this house, from its last part.
@@ -172,6 +184,10 @@ fn ssh(text: &str, rest: &str) -> Result<Locator, Malformed> {
 fn scp_like(text: &str) -> Result<Locator, Malformed> {
     let (authority, place) = text.split_once(':').ok_or(Malformed { rule: RULE })?;
     let host = ssh_host(authority)?;
+    // `user:password@host:path` would be taken for a path on a host called `user`.
+    if place.split('/').next().is_some_and(|first| first.contains('@')) {
+        return Err(Malformed { rule: SECRET });
+    }
     if place.is_empty() || place.starts_with('-') || place.contains(' ') || host.contains('[') {
         return Err(Malformed { rule: RULE });
     }
@@ -221,6 +237,24 @@ fn is_this_machine(host: &str) -> bool {
     name == "localhost" || address.is_some_and(|address| address.is_loopback())
 }
 
+/// However it is spelled: what dials also reads `127.1`, `2130706433` and `0x7f000001`, which no public host is called.
+fn is_near(host: &str) -> bool {
+    let name = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((address, _)) => address,
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    let name = name.trim_end_matches('.').to_ascii_lowercase();
+    match name.parse::<IpAddr>().map(|address| address.to_canonical()) {
+        Ok(IpAddr::V4(v4)) => v4.is_loopback() || v4.is_link_local() || v4.is_unspecified(),
+        Ok(IpAddr::V6(v6)) => v6.is_loopback() || v6.is_unicast_link_local() || v6.is_unspecified(),
+        Err(_) => {
+            let last = name.rsplit('.').next().unwrap_or_default();
+            let is_number = last.starts_with("0x") || last.bytes().all(|letter| letter.is_ascii_digit());
+            is_number || last == "localhost"
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -245,6 +279,32 @@ mod tests {
     }
 
     #[test]
+    fn this_machine_and_its_link_are_near_however_they_are_spelled() {
+        for near in [
+            "/srv/app",
+            "http://127.0.0.1:3000/a",
+            "https://localhost/a",
+            "https://Sub.LocalHost./a",
+            "https://127.1/a",
+            "https://2130706433:1/a",
+            "https://0x7f000001/a",
+            "https://0.0.0.0/a",
+            "https://[::1]:1/a",
+            "https://[::ffff:127.0.0.1]/a",
+            "https://[fe80::1]/a",
+            "https://169.254.1.2/a",
+            "ssh://git@127.0.0.1:22/a",
+            "git@localhost:a",
+        ] {
+            assert!(near.parse::<RepoSource>().unwrap().is_near(), "{near}");
+        }
+        for far in ["https://example.org/a", "git@10.0.0.1:a", "https://[fd00::1]/a", "github:a/b", "https://a1.b2c/d"]
+        {
+            assert!(!far.parse::<RepoSource>().unwrap().is_near(), "{far}");
+        }
+    }
+
+    #[test]
     fn what_runs_a_program_or_carries_a_secret_is_no_source() {
         for bad in [
             "",
@@ -262,6 +322,7 @@ mod tests {
             "https://example.org",
             "https://example.org/x?token=1",
             "ssh://git:pw@example.org/x",
+            "git:pw@example.org:x",
             "ssh://-oProxyCommand=x/x",
             "ssh://git@-oProxyCommand=x/x",
             "-oProxyCommand=x:y",

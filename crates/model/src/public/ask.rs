@@ -13,8 +13,9 @@ use crate::{
     AgentId, Branch, ProviderName, RepoName, Role, SandboxId, TaskId, TemplateName, VolumeName,
     number::{Cpus, Whole},
     sandbox::{
-        AddressRange, AtEnd, Depth, DiskMb, EnvName, EnvValue, Headers, HostRule, Isolation, Lifetime, Limits,
-        MOST_ENV, Manners, MemoryMb, Metadata, Network, NetworkMode, Pids, PortAccess, PortHost, Spec, VolumePath,
+        AddressRange, AtEnd, Depth, DiskMb, EnvName, EnvValue, ExitProxy, Headers, HostRule, Isolation, Lifetime,
+        Limits, MOST_ENV, Manners, MemoryMb, Metadata, Network, NetworkMode, Pids, PortAccess, PortHost, Spec,
+        VolumePath,
     },
 };
 
@@ -76,6 +77,9 @@ pub struct NewSandbox {
     /// The host that requests to its ports name, as they arrive inside; `${PORT}` stands for the port.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port_host: Option<PortHost>,
+    /// The ports on which what listens inside speaks TLS itself, with any certificate: at most 64.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls_ports: Option<Vec<u16>>,
     /// How deep it sleeps when its lifetime or its idleness pauses it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause_depth: Option<Depth>,
@@ -137,6 +141,9 @@ pub struct NewNetwork {
     /// With mode `open`: gives it a network interface of its own, for programs that speak more than TCP or know no proxy.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interface: bool,
+    /// A SOCKS5 proxy through which everything leaves. Without it nobody is reached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proxy: Option<ExitProxy>,
 }
 
 /// The working tree that a sandbox begins with.
@@ -290,6 +297,9 @@ pub(super) fn an_object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer.deserialize_any(Reader(PhantomData))
 }
 
+/// More ports than these speak no TLS of their own.
+const MOST_TLS_PORTS: usize = 64;
+
 /// A field with its complaint, to be collected.
 pub type Field = FieldProblem;
 
@@ -311,6 +321,11 @@ impl NewSandbox {
             wrong.extend(fields);
             Network::default()
         });
+        let tls_ports = self.tls_ports.unwrap_or_default();
+        if tls_ports.len() > MOST_TLS_PORTS || tls_ports.contains(&0) {
+            let detail = format!("at most {MOST_TLS_PORTS} ports, from 1 to 65535");
+            wrong.push(Field { field: "tls_ports".into(), detail });
+        }
         if !wrong.is_empty() {
             return Err(wrong);
         }
@@ -336,6 +351,7 @@ impl NewSandbox {
             network,
             ports: self.ports.unwrap_or_default(),
             port_host: self.port_host,
+            tls_ports,
             pause_depth: self.pause_depth.unwrap_or_default(),
             volumes: Vec::new(),
         })

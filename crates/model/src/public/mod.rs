@@ -32,8 +32,8 @@ pub use hook::{HookAdded, HookLetter, HookStatus, HookView, NewHook, NewReplay};
 pub use notice::{NewSubscription, NoticesView, SubscriptionKeys, SubscriptionView};
 pub use problem::{FieldProblem, Problem};
 pub use pull::{
-    BaseView, CheckState, CheckView, CommentView, NewMerge, NewPull, NewPullComment, NewPullReview, PullNews,
-    PullPhase, PullView, ReviewView, Side, Verdict,
+    BaseView, CheckState, CheckView, CommentView, NewAutoMerge, NewMerge, NewPull, NewPullComment, NewPullReview,
+    PullNews, PullPhase, PullView, ReviewView, Side, Verdict,
 };
 pub use repo::{NewRepo, PullRulesChange, PushView, RepoChange, RepoFitness, RepoView};
 pub use secret::{NewSecret, SecretText, SecretView};

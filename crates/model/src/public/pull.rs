@@ -332,6 +332,10 @@ pub struct NewPullComment {
     /// Which side of the diff counts the line; `new` when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub side: Option<Side>,
+    /// What it is known by: with a stamp it is said once, however often it is asked for, and the task's agent is not told
+    /// of it; for what it was told already. 1 to 80 lower-case letters, digits, `.`, `_` or single `-`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stamp: Option<String>,
 }
 
 /// A review that is to be given.
@@ -355,4 +359,13 @@ pub struct NewMerge {
     /// What was looked at: a head that has moved since is not merged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<CommitId>,
+}
+
+/// A wish that a pull request be merged by itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewAutoMerge {
+    /// How it is put onto its base; as the repository says when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub style: Option<MergeStyle>,
 }

@@ -85,6 +85,9 @@ pub struct SandboxView {
     /// The host that requests to its ports name, as they arrive inside.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port_host: Option<PortHost>,
+    /// The ports on which what listens inside speaks TLS itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tls_ports: Vec<u16>,
     /// The volumes that are mounted in it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub volumes: Vec<VolumeMount>,
@@ -186,6 +189,7 @@ impl From<&Sandbox> for SandboxView {
             idle_at: sandbox.idle_at.filter(|_| !sandbox.phase.is_over()),
             ports: spec.ports,
             port_host: spec.port_host.clone(),
+            tls_ports: spec.tls_ports.clone(),
             volumes: spec.volumes.clone(),
             paused: sandbox
                 .sleep

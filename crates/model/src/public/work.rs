@@ -506,6 +506,12 @@ impl NewNetwork {
         if self.interface && !self.headers.is_empty() {
             complain("network.headers", "what leaves by an interface of its own passes no proxy".into());
         }
+        if self.interface && self.proxy.is_some() {
+            complain("network.proxy", "what leaves by an interface of its own passes no proxy".into());
+        }
+        if self.proxy.as_ref().is_some_and(|proxy| proxy.password.is_some() && proxy.username.is_none()) {
+            complain("network.proxy", "a password goes with a username".into());
+        }
         if wrong.is_empty() {
             Ok(Network {
                 mode: self.mode,
@@ -513,6 +519,7 @@ impl NewNetwork {
                 deny: self.deny,
                 headers: self.headers,
                 interface: self.interface,
+                proxy: self.proxy,
             })
         } else {
             Err(wrong)

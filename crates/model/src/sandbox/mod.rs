@@ -1,6 +1,7 @@
 //! Sandboxes: what they are asked to be, how they live, and how their row reads.
 
 mod checkout;
+mod exit;
 mod life;
 mod pause;
 mod range;
@@ -8,6 +9,7 @@ mod spec;
 mod usage;
 
 pub use checkout::{Author, Checkout};
+pub use exit::{Authorities, ExitProxy, ExitTls, ProxyAddress, ProxyWord, ServerName};
 pub use life::{Fact, OutOfOrder, Phase, Step, Want};
 pub use pause::{Depth, Manners, Sleep};
 pub use range::AddressRange;
@@ -196,6 +198,7 @@ mod tests {
             network: Default::default(),
             ports: Default::default(),
             port_host: None,
+            tls_ports: Vec::new(),
             pause_depth: Default::default(),
             volumes: Vec::new(),
         };

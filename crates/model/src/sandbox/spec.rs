@@ -10,7 +10,7 @@ use crate::{
     number::{Cpus, Whole},
 };
 
-use super::{AddressRange, Checkout, Depth};
+use super::{AddressRange, Checkout, Depth, ExitProxy};
 
 /// What a sandbox is asked to be. Complete: defaults are already in it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -49,6 +49,9 @@ pub struct Spec {
     /// The host that requests to its ports name, as they arrive inside; `localhost` and the port when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port_host: Option<PortHost>,
+    /// The ports on which what listens inside speaks TLS itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tls_ports: Vec<u16>,
     /// How deep it sleeps when nobody but its lifetime or its idleness pauses it.
     #[serde(default, skip_serializing_if = "Depth::is_usual")]
     pub pause_depth: Depth,
@@ -138,6 +141,9 @@ pub struct Network {
     /// With mode `open`: it has a network interface of its own besides the proxy.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interface: bool,
+    /// The proxy through which everything leaves; without its password.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proxy: Option<ExitProxy>,
 }
 
 /// Headers for each host.
@@ -152,6 +158,7 @@ impl Network {
                 text.0 = "…".into();
             }
         }
+        shown.proxy = self.proxy.as_ref().map(ExitProxy::shown);
         shown
     }
 }
@@ -219,6 +226,7 @@ macro_rules! checked_text {
         }
     };
 }
+pub(super) use checked_text;
 
 checked_text!(
     /// A host that may be reached: a name, `*.name`, or either with a port; or a range of addresses.

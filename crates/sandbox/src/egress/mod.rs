@@ -8,6 +8,8 @@
 //! Requests to a host for which the sandbox has headers are opened and passed on one by one (`rewrite`), also when they
 //! come by TLS: for these hosts alone, with an authority that is this sandbox's own (`authority`).
 //!
+//! Where a sandbox has a proxy of its own, everybody is called through it (`socks`).
+//!
 //! A request that is meant for the gateway itself, and not for somebody outside, is one for the house (`hatch`).
 
 mod authority;
@@ -16,6 +18,7 @@ mod names;
 mod policy;
 mod proxy;
 mod rewrite;
+mod socks;
 
 pub use authority::Authority;
 pub use hatch::{Behind, Hatch, Passed, Through};

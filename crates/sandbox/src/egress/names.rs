@@ -14,11 +14,15 @@ use std::{
 use async_trait::async_trait;
 use tokio::{
     io::copy_bidirectional,
-    net::{TcpListener, TcpStream, UdpSocket},
+    net::{TcpListener, UdpSocket},
     task::JoinSet,
 };
 
-use super::{Policy, Through, Traffic, proxy, rewrite::Exit};
+use super::{
+    Policy, Through, Traffic,
+    proxy::{self, Reached},
+    rewrite::Exit,
+};
 
 /// Listens inside the sandbox.
 #[async_trait]
@@ -127,8 +131,7 @@ async fn pass_on(
             continue;
         }
         calls.spawn(async move {
-            let Some(mut outside) = reach(&policy, &name, port).await else { return };
-            let peer = outside.peer_addr().map_or(IpAddr::from([0, 0, 0, 0]), |peer| peer.ip());
+            let Some(Reached { line: mut outside, address: peer }) = reach(&policy, &name, port).await else { return };
             let copied = tokio::select! {
                 copied = copy_bidirectional(&mut inside, &mut outside) => copied,
                 () = policy.takes_back(&name, port, peer) => return,
@@ -141,9 +144,9 @@ async fn pass_on(
     }
 }
 
-async fn reach(policy: &Policy, name: &str, port: u16) -> Option<TcpStream> {
+async fn reach(policy: &Policy, name: &str, port: u16) -> Option<Reached> {
     match proxy::reach(policy, name, port).await {
-        Ok(stream) => Some(stream),
+        Ok(reached) => Some(reached),
         Err(unreached) => {
             tracing::info!(sandbox = %policy.sandbox, host = name, port, "a call out came to nothing: {unreached}");
             None

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use carrel_model::sandbox::{AddressRange, HeaderName, HeaderText, HostRule, Network, NetworkMode};
+use carrel_model::sandbox::{AddressRange, ExitProxy, HeaderName, HeaderText, HostRule, Network, NetworkMode};
 use tokio::sync::watch;
 
 use super::Authority;
@@ -134,6 +134,20 @@ pub struct Named {
 impl Named {
     /// Whether the address that the name has may be called. The host itself and what is close to it never may be.
     pub fn address(&self, address: IpAddr, own: &[IpAddr]) -> Result<(), Refused> {
+        self.place(address, own)?;
+        self.allows(address.to_canonical())
+    }
+
+    /// The proxy through which it is called, with the name that leads to it.
+    pub(super) fn proxy(&self) -> Option<(&ExitProxy, Named)> {
+        let proxy = self.network.proxy.as_ref()?;
+        let (host, port) = (proxy.address.host().to_ascii_lowercase(), proxy.address.port());
+        let listed = self.network.allow.iter().any(|rule| covers(rule, &host, port));
+        Some((proxy, Named { host, port, listed, network: Arc::clone(&self.network) }))
+    }
+
+    /// Whether an address is somewhere that may be called at all, whatever the lists say.
+    pub(super) fn place(&self, address: IpAddr, own: &[IpAddr]) -> Result<(), Refused> {
         let address = address.to_canonical();
         let refuse = |why: &str| Err(Refused(format!("{} is {address}, {why}", self.host)));
         if address.is_loopback() || address.is_unspecified() || own.contains(&address) {
@@ -148,7 +162,7 @@ impl Named {
         if is_private(address) && !meant {
             return refuse("which is in a private network; write it on the list to reach it");
         }
-        self.allows(address)
+        Ok(())
     }
 
     /// Whether the lists allow an address.

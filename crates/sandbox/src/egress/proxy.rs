@@ -13,6 +13,7 @@ use std::{
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use carrel_envd::Line;
 use http::{Method, Request, Response, StatusCode, Uri, header};
 use http_body_util::{BodyExt, Full};
 use hyper::{body::Incoming, service::service_fn, upgrade::Upgraded};
@@ -24,7 +25,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::{GATEWAY, Passed, Policy, Refused, Through, rewrite::Exit};
+use super::{GATEWAY, Passed, Policy, Refused, Through, policy::Named, rewrite::Exit, socks};
 
 /// How many connections one sandbox may have open at once.
 const MOST: usize = 512;
@@ -112,8 +113,8 @@ async fn answer(
     let Some((host, port)) = target else {
         return sentence(StatusCode::NOT_FOUND, "this is the gateway of the sandbox: use it as an HTTP proxy");
     };
-    let stream = match reach(&policy, &host, port).await {
-        Ok(stream) => stream,
+    let Reached { line: stream, address: peer } = match reach(&policy, &host, port).await {
+        Ok(reached) => reached,
         Err(Unreached::Refused(refused)) => {
             tracing::info!(sandbox = %policy.sandbox, host, port, "blocked on its way out: {refused}");
             metrics::counter!("carrel_egress_blocked_total").increment(1);
@@ -126,7 +127,6 @@ async fn answer(
             return sentence(StatusCode::BAD_GATEWAY, &format!("{host}:{port} does not answer: {error}"));
         }
     };
-    let peer = stream.peer_addr().map_or(IpAddr::from([0, 0, 0, 0]), |peer| peer.ip());
     if request.method() == Method::CONNECT && policy.headers(&host).is_some() {
         let exit = Exit { host, port, policy, traffic, hatch };
         tokio::spawn(async move {
@@ -138,7 +138,7 @@ async fn answer(
     }
     if let Some(headers) = policy.headers(&host) {
         let exit = Exit { host, port, policy, traffic, hatch };
-        return exit.pass_plain(request, stream, headers).await;
+        return exit.pass_plain(request, stream, peer, headers).await;
     }
     if request.method() == Method::CONNECT {
         tokio::spawn(async move {
@@ -205,6 +205,13 @@ fn target(request: &Request<Incoming>) -> Option<(String, u16)> {
     Some((host, uri.port_u16().or(usual)?))
 }
 
+/// Somebody who was reached.
+pub(super) struct Reached {
+    pub(super) line: Box<dyn Line>,
+    /// Where they are, whoever carries what is said.
+    pub(super) address: IpAddr,
+}
+
 pub(super) enum Unreached {
     Refused(Refused),
     Failed(io::Error),
@@ -220,7 +227,7 @@ impl std::fmt::Display for Unreached {
 }
 
 /// Asks the policy, resolves, asks again about the address, and calls exactly that address.
-pub(super) async fn reach(policy: &Policy, host: &str, port: u16) -> Result<TcpStream, Unreached> {
+pub(super) async fn reach(policy: &Policy, host: &str, port: u16) -> Result<Reached, Unreached> {
     let named = policy.name(host, port).map_err(Unreached::Refused)?;
     let addresses: Vec<SocketAddr> =
         tokio::net::lookup_host((named.host.as_str(), port)).await.map_err(Unreached::Failed)?.collect();
@@ -231,11 +238,8 @@ pub(super) async fn reach(policy: &Policy, host: &str, port: u16) -> Result<TcpS
             last = Unreached::Refused(refused);
             continue;
         }
-        match timeout(CONNECTS, TcpStream::connect(address)).await {
-            Ok(Ok(stream)) => {
-                let _ = stream.set_nodelay(true);
-                return Ok(stream);
-            }
+        match timeout(CONNECTS, call(&named, address, &own)).await {
+            Ok(Ok(line)) => return Ok(Reached { line, address: address.ip() }),
             Ok(Err(error)) => last = Unreached::Failed(error),
             Err(_) => last = Unreached::Failed(io::ErrorKind::TimedOut.into()),
         }
@@ -243,7 +247,17 @@ pub(super) async fn reach(policy: &Policy, host: &str, port: u16) -> Result<TcpS
     Err(last)
 }
 
-async fn tunnel(upgraded: Upgraded, mut stream: TcpStream, traffic: &Traffic) {
+/// Calls an address, through the sandbox's proxy where it has one.
+async fn call(named: &Named, address: SocketAddr, own: &[IpAddr]) -> io::Result<Box<dyn Line>> {
+    if let Some((proxy, at)) = named.proxy() {
+        return socks::call(proxy, &at, address, own).await;
+    }
+    let stream = TcpStream::connect(address).await?;
+    let _ = stream.set_nodelay(true);
+    Ok(Box::new(stream))
+}
+
+async fn tunnel(upgraded: Upgraded, mut stream: Box<dyn Line>, traffic: &Traffic) {
     let mut upgraded = TokioIo::new(upgraded);
     if let Ok((sent, received)) = copy_bidirectional(&mut upgraded, &mut stream).await {
         traffic.sent.fetch_add(sent, Ordering::Relaxed);

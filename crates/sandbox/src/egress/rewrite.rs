@@ -12,6 +12,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use carrel_envd::Line;
 use carrel_model::sandbox::{HeaderName, HeaderText};
 use http::{HeaderValue, Request, Response, StatusCode, Uri, header};
 use hyper::{body::Incoming, service::service_fn};
@@ -19,10 +20,7 @@ use hyper_util::rt::TokioIo;
 use rustls::{ClientConfig, pki_types::ServerName};
 use rustls_platform_verifier::BuilderVerifierExt;
 use secrecy::{ExposeSecret, SecretString};
-use tokio::{
-    io::{AsyncRead, AsyncWrite},
-    net::TcpStream,
-};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsConnector;
 
 use super::{
@@ -76,8 +74,8 @@ impl Exit {
     }
 
     async fn answer(&self, request: Request<Incoming>) -> Response<Passed> {
-        let stream = match reach(&self.policy, &self.host, self.port).await {
-            Ok(stream) => stream,
+        let reached = match reach(&self.policy, &self.host, self.port).await {
+            Ok(reached) => reached,
             Err(Unreached::Refused(refused)) => {
                 tracing::info!(sandbox = %self.policy.sandbox, host = self.host, "blocked on its way out: {refused}");
                 return sentence(StatusCode::FORBIDDEN, &refused.to_string());
@@ -86,20 +84,21 @@ impl Exit {
         };
         // What was there when the line was opened may have been taken away since.
         let headers = self.policy.headers(&self.host).unwrap_or_default();
-        self.pass_plain(request, stream, headers).await
+        self.pass_plain(request, reached.line, reached.address, headers).await
     }
 
     /// Puts the headers into one request and passes it on.
     pub(super) async fn pass_plain(
         &self,
         mut request: Request<Incoming>,
-        stream: TcpStream,
+        line: Box<dyn Line>,
+        peer: IpAddr,
         headers: BTreeMap<HeaderName, HeaderText>,
     ) -> Response<Passed> {
         if let Err(why) = self.dress(&mut request, headers).await {
             return sentence(StatusCode::BAD_GATEWAY, &why);
         }
-        match self.send(request, stream).await {
+        match self.send(request, line, peer).await {
             Ok(response) => response,
             Err(error) => self.broken(&error),
         }
@@ -143,8 +142,12 @@ impl Exit {
         Ok(SecretString::from(filled))
     }
 
-    async fn send(&self, mut request: Request<Incoming>, stream: TcpStream) -> Result<Response<Passed>, Error> {
-        let peer = stream.peer_addr().map_or(IpAddr::from([0, 0, 0, 0]), |peer| peer.ip());
+    async fn send(
+        &self,
+        mut request: Request<Incoming>,
+        line: Box<dyn Line>,
+        peer: IpAddr,
+    ) -> Result<Response<Passed>, Error> {
         let (policy, host, port) = (Policy::clone(&self.policy), self.host.clone(), self.port);
         let taken_back = async move { policy.takes_back(&host, port, peer).await };
         // Whatever the request says of its host: the headers are for this one.
@@ -155,11 +158,11 @@ impl Exit {
         *request.uri_mut() = Uri::builder().scheme("http").authority(authority).path_and_query(path).build()?;
         request.headers_mut().remove(header::UPGRADE);
         if was_plain {
-            return forward(request, stream, &self.traffic, taken_back).await;
+            return forward(request, line, &self.traffic, taken_back).await;
         }
         let name = ServerName::try_from(self.host.clone())?;
-        let stream = tls()?.connect(name, stream).await?;
-        forward(request, stream, &self.traffic, taken_back).await
+        let opened = tls()?.connect(name, line).await?;
+        forward(request, opened, &self.traffic, taken_back).await
     }
 
     fn broken(&self, error: &dyn std::fmt::Display) -> Response<Passed> {

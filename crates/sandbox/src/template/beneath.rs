@@ -5,10 +5,10 @@ use std::{
     fs::File,
     io,
     os::{
-        fd::{AsFd, BorrowedFd, OwnedFd},
+        fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
         unix::ffi::OsStrExt,
     },
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use rustix::{
@@ -86,8 +86,23 @@ pub(crate) fn erase_entry(parent: impl AsFd, name: &CStr) -> io::Result<()> {
     }
     let top = open_to_empty(parent.as_fd(), name)?;
     let mut aside = 0;
+    delete_subvolumes(top.as_fd());
     empty(top.as_fd(), top.as_fd(), 0, &mut aside)?;
     Ok(rustix::fs::unlinkat(&parent, name, AtFlags::REMOVEDIR)?)
+}
+
+/// Lets whole subvolumes in a folder go at once, however many files they hold: the kernel frees them by and by. What is none,
+/// or is not ours to delete so, is left for who goes file by file.
+fn delete_subvolumes(folder: BorrowedFd<'_>) {
+    let place = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
+    if !carrel_linux::btrfs::is_here(&place) {
+        return;
+    }
+    for (name, kind) in names(folder).into_iter().flatten() {
+        if kind == FileType::Directory {
+            let _ = carrel_linux::btrfs::delete(&place.join(OsStr::from_bytes(name.to_bytes())));
+        }
+    }
 }
 
 /// Empties a folder. What lies too deep is first moved up to the top, so no depth can exhaust us.

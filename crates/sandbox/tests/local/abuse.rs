@@ -162,11 +162,16 @@ async fn whoever_ignores_a_polite_signal_ends_with_its_sandbox() {
     let start = Start { tag: Some("stubborn".into()), ..shell(stubborn) };
     let mut events = envd.start(&start).await.unwrap();
     while !matches!(events.next().await.unwrap().unwrap(), Event::Stdout(_)) {}
-    let before = yard.processes(&id);
+    // It says so before it begins to sleep.
+    let before = loop {
+        let before = yard.processes(&id);
+        if before.len() >= 3 {
+            break before;
+        }
+    };
     envd.signal(&Selector::Tag("stubborn".into()), 15).await.unwrap();
     assert_eq!(envd.processes().await.unwrap().len(), 1, "it goes on");
     yard.local.destroy(&id).await.unwrap();
-    assert!(before.len() >= 3);
     for pid in before {
         // One that has ended may still wait to be collected by its parent; the number may be another's by now.
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();

@@ -195,3 +195,35 @@ async fn what_is_frozen_goes_to_swap_when_memory_is_wanted_and_comes_back_whole(
     assert_eq!(yard.run(&awake, "echo fine").await.out, "fine\n");
     yard.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_claimed_and_never_known_ends_and_what_is_known_stays() {
+    let mut yard = Yard::with(DiskChoice::Folder, 2).await;
+    let spec = yard.spec().await;
+    let (known, unknown, unwanted) = (new_id(), new_id(), new_id());
+    assert!(!yard.local.claim(&known, &spec).await, "nothing waits yet");
+    // The pool learns from the first, and fills behind it.
+    let first = yard.create(&spec).await;
+    for id in [&known, &unknown, &unwanted] {
+        while yard.local.pool_waiting() < 1 {
+            tokio::task::yield_now().await;
+        }
+        assert!(yard.local.claim(id, &spec).await);
+        assert_eq!(yard.run(id, "echo it works").await.out, "it works\n");
+        assert_eq!(yard.local.create(id, &spec).await, Ok(()), "it is found made");
+    }
+    yard.local.confirm(&known).await;
+    yard.local.destroy(&unwanted).await.unwrap();
+    for id in [&known, &unknown, &first] {
+        assert_eq!(yard.local.reap(id).await, Ok(false), "whoever claimed it may be about to write it down");
+    }
+    // The pool of the one life must not work on into the other.
+    yard.local.close().await;
+    yard.reopen().await;
+    for (id, ends) in [(&known, false), (&first, false), (&unknown, true), (&unwanted, false)] {
+        assert_eq!(yard.local.reap(id).await, Ok(ends), "{id}");
+    }
+    assert_eq!(yard.local.inspect(&unknown).await, Ok(Sighting::Missing));
+    assert_eq!(yard.run(&known, "echo it works").await.out, "it works\n");
+    yard.close().await;
+}

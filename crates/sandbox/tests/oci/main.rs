@@ -5,5 +5,6 @@ mod bench;
 mod contract;
 mod desk;
 mod intruder;
+mod kills;
 mod lives;
 mod yard;

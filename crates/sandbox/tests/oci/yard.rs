@@ -26,6 +26,12 @@ pub(crate) struct Yard {
 /// Ends what a test that failed leaves running, with everything that goes with it.
 pub(crate) struct Leash(Config);
 
+impl Leash {
+    pub(crate) fn on(config: Config) -> Leash {
+        Leash(config)
+    }
+}
+
 impl Drop for Leash {
     fn drop(&mut self) {
         if !std::thread::panicking() {

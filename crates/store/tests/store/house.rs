@@ -258,6 +258,7 @@ pub(crate) fn a_spec() -> Spec {
         network: Default::default(),
         ports: Default::default(),
         port_host: None,
+        tls_ports: Vec::new(),
         pause_depth: Default::default(),
         volumes: Vec::new(),
     }

@@ -212,6 +212,24 @@ async fn work_is_published_opened_reviewed_checked_and_merged_at_github() {
     let (status, _) = world.letter("pull_request_review_comment", "c", HOOK_SECRET, elsewhere).await;
     assert_eq!(status, StatusCode::BAD_REQUEST, "a letter about another repository is not ours");
 
+    // What is said and judged here is said and judged there, once; what has a stamp is nothing new to anybody.
+    let said = json!({"body": "Wave as well.", "path": "greet.txt", "line": 1, "stamp": "review.7.a"});
+    for _ in 0..2 {
+        let said = world.house.request(Method::POST, "/api/v1/pulls/hello/1/comments").json(&said);
+        let (status, comment) = world.house.ask(said).await;
+        assert_eq!((status, &comment["stamp"]), (StatusCode::CREATED, &json!("review.7.a")), "{comment}");
+    }
+    let judged = json!({"verdict": "commented", "body": "Nearly there."});
+    let judged = world.house.request(Method::POST, "/api/v1/pulls/hello/1/reviews").json(&judged);
+    assert_eq!(world.house.ask(judged).await.0, StatusCode::CREATED);
+    let there = world.standin.house.forge.comments(PullNumber(1), None).await.unwrap();
+    let ours: Vec<_> = there.iter().filter(|comment| comment.body.starts_with("Wave as well.")).collect();
+    assert_eq!(ours.len(), 1, "{there:?}");
+    assert_eq!(ours[0].place.as_ref().and_then(|place| place.line), Some(1));
+    let reviews = world.standin.house.forge.reviews(PullNumber(1)).await.unwrap();
+    assert!(reviews.iter().any(|review| review.body == "Nearly there."), "{reviews:?}");
+    assert_eq!(news(&mut events, "comment").await["comment"]["stamp"], json!("review.7.a"));
+
     // A check that fails goes back with the commit it speaks of, and stands in the way.
     world.set_check(&head, CheckState::Failed);
     let about = |body: &mut Value| body["check_run"]["head_sha"] = json!(head);
@@ -241,7 +259,7 @@ async fn work_is_published_opened_reviewed_checked_and_merged_at_github() {
     let (again, _) = world.house.ask(world.house.request(Method::POST, "/api/v1/pulls/hello/1/merge")).await;
     assert_eq!(again, StatusCode::OK, "a second time finds it merged");
     let heard = world.house.store.seen_pulls().heard(&"hello".parse().unwrap(), 1).await.unwrap();
-    assert_eq!(heard.keys().filter(|word| word.starts_with("comment")).count(), 2);
+    assert_eq!(heard.keys().filter(|word| word.starts_with("comment")).count(), 3, "{heard:?}");
     world.close().await;
     database.drop().await;
 }

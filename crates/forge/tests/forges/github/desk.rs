@@ -387,6 +387,10 @@ pub(crate) async fn mutate(house: &House, login: &str, body: &Value) -> Value {
     } else if query.contains("enablePullRequestAutoMerge") {
         let way = input["mergeMethod"].as_str().map(str::to_lowercase).and_then(|word| MergeWay::from_word(&word));
         match forge.get(number).await {
+            Ok(pull) if pull.draft => {
+                let why = "Pull request Pull request is in draft status";
+                return json!({ "data": null, "errors": [{ "type": "UNPROCESSABLE", "path": [], "message": why }] });
+            }
             Ok(pull) if forge.checks(&pull.head_commit).await.unwrap().verdict() != Some(CheckState::Pending) => {
                 let why = "Pull request Pull request is in clean status";
                 return json!({ "data": null, "errors": [{ "type": "UNPROCESSABLE", "path": [], "message": why }] });

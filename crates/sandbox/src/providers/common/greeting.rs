@@ -12,7 +12,7 @@ use futures::StreamExt;
 use crate::ProviderError;
 
 /// The port of the loopback inside on which the host listens.
-pub(crate) const GATEWAY_PORT: u16 = 49_980;
+pub const GATEWAY_PORT: u16 = 49_980;
 
 /// What every sandbox finds in its environment.
 pub(crate) fn surroundings(id: Option<&SandboxId>, network: &Network) -> Vec<(String, String)> {

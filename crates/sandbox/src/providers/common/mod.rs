@@ -7,6 +7,7 @@ mod seeds;
 mod trust;
 
 pub(crate) use aside::{aside, finish};
-pub(crate) use greeting::{GATEWAY_PORT, silent, start, surroundings};
+pub use greeting::GATEWAY_PORT;
+pub(crate) use greeting::{silent, start, surroundings};
 pub(crate) use seeds::seeds;
 pub(crate) use trust::{trust, trusting};

@@ -229,6 +229,10 @@ impl Inner {
             let why = "volumes of this house are not at E2B: make the sandbox elsewhere, or without them";
             return Err(ProviderError::Unfit { why: why.into() });
         }
+        if !spec.tls_ports.is_empty() {
+            let why = "ports that speak TLS themselves are reached at the provider `local`: make the sandbox there";
+            return Err(ProviderError::Unfit { why: why.into() });
+        }
         let network = NewNetwork::of(&spec.network)?;
         Ok(NewSandbox {
             template,

@@ -2,11 +2,15 @@
 
 use carrel_model::{
     SandboxId,
-    sandbox::{Network, NetworkMode},
+    sandbox::{ExitProxy, ExitTls, Network, NetworkMode},
 };
 use http::Method;
 
-use super::{Inner, desk::Turn, wire::NewNetwork};
+use super::{
+    Inner,
+    desk::Turn,
+    wire::{NewNetwork, NewProxy, NewProxyTls},
+};
 use crate::ProviderError;
 
 /// Everything outside.
@@ -32,7 +36,19 @@ impl NewNetwork {
             NetworkMode::Open => network.deny.iter().map(ToString::to_string).collect(),
             NetworkMode::None | NetworkMode::Allow => vec![EVERYWHERE.to_owned()],
         };
+        theirs.egress_proxy = network.proxy.clone().map(NewProxy::from);
         Ok(theirs)
+    }
+}
+
+impl From<ExitProxy> for NewProxy {
+    fn from(ExitProxy { address, username, password, tls }: ExitProxy) -> Self {
+        let tls = tls.map(|ExitTls { server_name, authorities }| NewProxyTls {
+            enabled: true,
+            server_name,
+            ca_cert: authorities,
+        });
+        NewProxy { address, username, password, tls }
     }
 }
 

@@ -5,7 +5,10 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use carrel_model::Timestamp;
+use carrel_model::{
+    Timestamp,
+    sandbox::{Authorities, ProxyAddress, ProxyWord, ServerName},
+};
 use secrecy::SecretString;
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 
@@ -71,6 +74,32 @@ pub(super) struct NewNetwork {
     pub(super) allow_out: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) deny_out: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) egress_proxy: Option<NewProxy>,
+}
+
+/// A proxy through which everything leaves.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct NewProxy {
+    pub(super) address: ProxyAddress,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) username: Option<ProxyWord>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) password: Option<ProxyWord>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) tls: Option<NewProxyTls>,
+}
+
+/// How that proxy is called by TLS.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct NewProxyTls {
+    pub(super) enabled: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) server_name: Option<ServerName>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) ca_cert: Option<Authorities>,
 }
 
 /// Answers whoever made, woke or joined a sandbox: how to get in.

@@ -50,6 +50,8 @@ pub(crate) struct Desk {
     pub(crate) kept: line::Kept,
     /// Its envd was told who it is.
     pub(crate) greeted: bool,
+    /// It is of an earlier life of the server.
+    pub(crate) found: bool,
 }
 
 impl Place {
@@ -77,7 +79,7 @@ impl Place {
 impl Desk {
     pub(crate) fn new(record: Record) -> Desk {
         let (gate, kept) = (line::Gate::new(), line::Kept::default());
-        Desk { record, network: None, gateway: None, policy: None, gate, kept, greeted: false }
+        Desk { record, network: None, gateway: None, policy: None, gate, kept, greeted: false, found: false }
     }
 
     /// What has files and no processes sleeps, whether it was put to sleep or its processes were lost.
@@ -141,7 +143,7 @@ impl Inner {
         for (record, network) in found.await? {
             let Some(id) = record.id.clone() else { continue };
             let place = Place::empty();
-            let mut desk = Desk { network, ..Desk::new(record) };
+            let mut desk = Desk { network, found: true, ..Desk::new(record) };
             self.reopen_gateway(&mut desk, &place).await;
             *place.desk().await = Some(desk);
             self.places().insert(id, place);
@@ -359,6 +361,9 @@ impl Inner {
         let place = self.place(id).ok_or(ProviderError::Lost)?;
         let mut desk = place.desk().await;
         let desk = desk.as_mut().ok_or(ProviderError::Lost)?;
+        if desk.record.claimed {
+            self.note_known(desk)?;
+        }
         if desk.record.network == *network {
             return Ok(());
         }

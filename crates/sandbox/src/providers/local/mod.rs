@@ -5,6 +5,7 @@
 //! a record and no process keeps its files, and is seen as paused: nothing that was done inside is lost with its
 //! processes.
 
+mod claim;
 mod criu;
 mod desk;
 pub(crate) mod disk;
@@ -185,6 +186,22 @@ impl Provider for Local {
 
     fn expect(&self, id: &SandboxId, spec: &Spec) {
         self.inner.expect(id, spec);
+    }
+
+    async fn claim(&self, id: &SandboxId, spec: &Spec) -> bool {
+        let (inner, id, spec) = (Arc::clone(&self.inner), id.clone(), spec.clone());
+        tokio::spawn(async move { inner.claim(&id, &spec).await }).await.unwrap_or_default()
+    }
+
+    async fn confirm(&self, id: &SandboxId) {
+        self.inner.confirm(id).await;
+    }
+
+    async fn reap(&self, id: &SandboxId) -> Result<bool, ProviderError> {
+        match self.inner.is_left_claimed(id).await {
+            true => self.destroy(id).await.map(|()| true),
+            false => Ok(false),
+        }
     }
 
     async fn create(&self, id: &SandboxId, spec: &Spec) -> Result<(), ProviderError> {

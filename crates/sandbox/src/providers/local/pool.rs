@@ -10,10 +10,12 @@ use std::{
     time::{Duration, Instant},
 };
 
+use carrel_envd::Start;
 use carrel_model::{
     TemplateName,
     sandbox::{Limits, Spec, VolumeMount},
 };
+use futures::StreamExt;
 use tokio::sync::Notify;
 
 use super::{
@@ -196,6 +198,25 @@ impl Inner {
         template: &Template,
         spec: &Spec,
     ) -> Result<(Record, Held), ProviderError> {
+        if let Some(slot) = self.waiting_slot(template, spec).await? {
+            return Ok(slot);
+        }
+        self.pool.misses.fetch_add(1, Ordering::Relaxed);
+        metrics::counter!("carrel_pool_misses_total").increment(1);
+        self.pool.live.fetch_add(1, Ordering::SeqCst);
+        let made = self.make_slot(template.clone(), spec.limits, spec.volumes.clone(), false).await;
+        if self.pool.live.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.pool.taken.notify_one();
+        }
+        made
+    }
+
+    /// A slot that waits, if one does.
+    pub(crate) async fn waiting_slot(
+        self: &Arc<Self>,
+        template: &Template,
+        spec: &Spec,
+    ) -> Result<Option<(Record, Held)>, ProviderError> {
         // Nothing waits with a volume that is somebody's.
         let waits = spec.volumes.is_empty();
         while let Some((record, held)) = waits.then(|| self.pool.take(template, spec.limits)).flatten() {
@@ -206,16 +227,9 @@ impl Inner {
             }
             self.pool.hits.fetch_add(1, Ordering::Relaxed);
             metrics::counter!("carrel_pool_hits_total").increment(1);
-            return Ok((record, held));
+            return Ok(Some((record, held)));
         }
-        self.pool.misses.fetch_add(1, Ordering::Relaxed);
-        metrics::counter!("carrel_pool_misses_total").increment(1);
-        self.pool.live.fetch_add(1, Ordering::SeqCst);
-        let made = self.make_slot(template.clone(), spec.limits, spec.volumes.clone(), false).await;
-        if self.pool.live.fetch_sub(1, Ordering::SeqCst) == 1 {
-            self.pool.taken.notify_one();
-        }
-        made
+        Ok(None)
     }
 
     /// A slot for one step of a recipe.
@@ -229,8 +243,15 @@ impl Inner {
 
     /// Asks its envd something, so that it has come up before anybody needs it, and opens lines for its first callers.
     async fn warm(&self, (record, held): &(Record, Held)) {
+        /// There in nearly every template; where it is not, the first command finds what it runs for itself.
+        const ANYTHING: &str = "/bin/true";
         let envd = self.envd_of(record, held);
         let _ = envd.health().await;
+        // The first command in a jail pays for what the kernel looks up and maps once: the slot pays that here.
+        let first = Start { program: ANYTHING.into(), timeout: Some(Duration::from_secs(5)), ..Start::default() };
+        if let Ok(mut events) = envd.start(&first).await {
+            while let Some(Ok(_)) = events.next().await {}
+        }
         envd.hang_up();
         if self.yard.socket_path(record).is_none() {
             let caller = self.caller(held);

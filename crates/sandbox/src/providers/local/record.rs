@@ -34,6 +34,9 @@ pub(crate) struct Record {
     pub(crate) name: String,
     /// The sandbox that lives in it; nobody while it waits in the pool.
     pub(crate) id: Option<SandboxId>,
+    /// It was claimed, and nobody has said yet that its sandbox is known.
+    #[serde(default)]
+    pub(crate) claimed: bool,
     /// It is a bench for the step of a recipe: its upper is to become a layer by its content.
     #[serde(default)]
     pub(crate) bench: bool,

@@ -167,6 +167,7 @@ impl Yard {
         let record = Record {
             name: hex::encode(random::<8>()),
             id: None,
+            claimed: false,
             bench,
             remembers: false,
             first: None,

@@ -1,0 +1,69 @@
+/** Every page, with what makes it interesting. */
+import type { Visitor } from '../visitor'
+
+export interface Shown {
+  name: string
+  path: string
+  act?: (visitor: Visitor) => Promise<void>
+  /** It measures while one looks: a picture waits until a line can be seen. */
+  isMeasuring?: true
+}
+
+export const PAGES: readonly Shown[] = [
+  { name: 'board', path: '/' },
+  { name: 'task-talk', path: '/tasks/155' },
+  { name: 'task-diff', path: '/tasks/155?tab=diff', act: lines },
+  { name: 'task-review', path: '/tasks/149?tab=diff', act: said },
+  { name: 'task-judge', path: '/tasks/149?tab=diff', act: judge },
+  { name: 'task-question', path: '/tasks/152?tab=details' },
+  { name: 'task-preview', path: '/tasks/155?tab=preview' },
+  { name: 'task-files', path: '/tasks/155?tab=files' },
+  { name: 'task-network', path: '/tasks/155?tab=network' },
+  { name: 'task-logs', path: '/tasks/155?tab=logs' },
+  { name: 'sessions', path: '/sessions' },
+  { name: 'session', path: '/sessions/ses-1' },
+  { name: 'repos', path: '/repos' },
+  { name: 'repo', path: '/repos/api' },
+  { name: 'agents', path: '/agents' },
+  { name: 'templates', path: '/templates' },
+  { name: 'sandboxes', path: '/sandboxes' },
+  { name: 'sandbox', path: '/sandboxes/sbx-155', isMeasuring: true },
+  { name: 'sandbox-files', path: '/sandboxes/sbx-155?tab=files' },
+  { name: 'dashboard', path: '/dashboard', isMeasuring: true },
+  { name: 'settings', path: '/settings' },
+  { name: 'members', path: '/members' },
+  { name: 'keys', path: '/keys' },
+  { name: 'secrets', path: '/secrets' },
+  { name: 'audit', path: '/audit' },
+  { name: 'new-task', path: '/', act: (visitor) => press(visitor, 'n') },
+  { name: 'new-key', path: '/keys', act: open },
+  { name: 'add-repo', path: '/repos', act: open },
+  { name: 'palette', path: '/', act: (visitor) => press(visitor, 'Control+k') },
+  { name: 'help', path: '/', act: (visitor) => press(visitor, '?') },
+]
+
+async function lines(visitor: Visitor): Promise<void> {
+  await visitor.page.getByText('LIFETIME').first().waitFor({ state: 'attached' })
+}
+
+async function said(visitor: Visitor): Promise<void> {
+  await lines(visitor)
+  await visitor.page.locator('[data-remark]').first().waitFor({ state: 'attached' })
+}
+
+async function judge(visitor: Visitor): Promise<void> {
+  await said(visitor)
+  await visitor.page.locator('[data-judge]').click()
+  await visitor.page.getByRole('dialog').waitFor()
+}
+
+async function press(visitor: Visitor, key: string): Promise<void> {
+  await visitor.page.keyboard.press(key)
+  await visitor.page.getByRole('dialog').waitFor()
+}
+
+/** The one thing to do on a page of things: make another. */
+async function open(visitor: Visitor): Promise<void> {
+  await visitor.page.locator('main header button').filter({ visible: true }).first().click()
+  await visitor.page.getByRole('dialog').waitFor()
+}

@@ -105,7 +105,7 @@ impl ReposDesk<'_> {
             self.house.tasks().spawn(async move {
                 let stop = house.stop().clone();
                 // What the server's end cuts off is taken up at the next start.
-                stop.run_until_cancelled(bring_up_to_date(&house, &name)).await;
+                Box::pin(stop.run_until_cancelled(bring_up_to_date(&house, &name))).await;
             });
         }
         Ok((RepoView::from(&repo), was_there))

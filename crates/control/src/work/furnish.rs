@@ -152,9 +152,7 @@ fn understand(error: Error) -> ProviderError {
         | Error::Invalid { .. }
         | Error::Denied(_)
         | Error::Refused { .. }
-        | Error::Spent { .. } => {
-            ProviderError::Unfit { why }
-        }
+        | Error::Spent { .. } => ProviderError::Unfit { why },
         Error::Conflict { .. } | Error::Limited { .. } | Error::Unavailable { .. } | Error::Inside { .. } => {
             ProviderError::Unavailable { why }
         }

@@ -152,7 +152,42 @@ export interface paths {
         };
         options?: never;
         head?: never;
-        patch?: never;
+        /** Changes a part of an agent. */
+        patch: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    name: components["schemas"]["AgentId"];
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["AgentChange"];
+                };
+            };
+            responses: {
+                /** @description The agent as it now is. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AgentView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
         trace?: never;
     };
     "/api/v1/areas": {
@@ -1211,6 +1246,93 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/pulls/{repo}/{number}/auto_merge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Asks that a pull request be merged by itself once nothing stands in the way: here by the lane, at a forge outside by
+         *     that forge.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    repo: components["schemas"]["RepoName"];
+                    number: number;
+                };
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["NewAutoMerge"] | null;
+                };
+            };
+            responses: {
+                /** @description The pull request; it may be merged already. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["PullView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        /** Takes it back that a pull request is to be merged by itself. */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    repo: components["schemas"]["RepoName"];
+                    number: number;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The pull request. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["PullView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/pulls/{repo}/{number}/checks": {
         parameters: {
             query?: never;
@@ -1439,6 +1561,54 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/pulls/{repo}/{number}/draft": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Says that a pull request is still being worked on: nobody merges a draft. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    repo: components["schemas"]["RepoName"];
+                    number: number;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description It is a draft. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["PullView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/pulls/{repo}/{number}/merge": {
         parameters: {
             query?: never;
@@ -1470,6 +1640,54 @@ export interface paths {
             };
             responses: {
                 /** @description It is merged. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["PullView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pulls/{repo}/{number}/ready": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Says that a pull request is ready to be reviewed and merged: it is no draft any more. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    repo: components["schemas"]["RepoName"];
+                    number: number;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description It is no draft. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -1637,7 +1855,12 @@ export interface paths {
         /** Lists the repositories, by name. */
         get: {
             parameters: {
-                query?: never;
+                query?: {
+                    /** @description At most so many items. */
+                    limit?: number;
+                    /** @description The `next` of the page before. */
+                    cursor?: string;
+                };
                 header?: never;
                 path?: never;
                 cookie?: never;
@@ -2807,6 +3030,57 @@ export interface paths {
                     };
                     content: {
                         "application/json": components["schemas"]["Page_SandboxView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sandboxes/{id}/hosts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Lets a sandbox reach more hosts than before. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: components["schemas"]["SandboxId"];
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["MoreHosts"];
+                };
+            };
+            responses: {
+                /** @description The sandbox. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["SandboxView"];
                     };
                 };
                 /** @description A problem. */
@@ -5570,6 +5844,11 @@ export interface components {
             name: string;
             role?: components["schemas"]["Role"] | null;
         };
+        /** @description Changes an agent without saying the rest of it again. */
+        AgentChange: {
+            /** @default null */
+            commands?: components["schemas"]["CommandRulesChange"] | null;
+        };
         /** @description Names an agent. */
         AgentId: string;
         /** @description An agent. */
@@ -5592,6 +5871,12 @@ export interface components {
              * @description How many of its tasks may work at the same time.
              */
             at_once?: number | null;
+            /** @description How an agent of dialect `custom` is run and read, as data. */
+            phrases?: Record<string, never> | null;
+            /** @description Whether the tools of its desk are offered to it. */
+            mcp?: boolean;
+            /** @description What may be run at its desks when somebody asks for it from outside. */
+            commands?: components["schemas"]["CommandRules"];
             /** @description It came with the house. */
             built_in: boolean;
             /** @description Whether its program is installed on this host. */
@@ -5637,6 +5922,8 @@ export interface components {
             /** @description More, when there is more to say. */
             detail?: string | null;
         };
+        /** @description Certificates of authorities, as PEM. */
+        Authorities: string;
         /** @description A branch that others are merged into, and where it went. */
         BaseView: {
             /** @description The repository. */
@@ -5742,6 +6029,34 @@ export interface components {
              * @description When it ends by itself.
              */
             until: string;
+        };
+        /** @description A pattern that a command fits or does not: `git push **`. */
+        CommandPattern: string;
+        /** @description What may be run when somebody asks for it from outside. Nothing in it: everything. */
+        CommandRules: {
+            /**
+             * @description Only what fits one of these may be run, when there are any.
+             * @default []
+             */
+            allow?: components["schemas"]["CommandPattern"][];
+            /**
+             * @description What fits one of these may not be run.
+             * @default []
+             */
+            deny?: components["schemas"]["CommandPattern"][];
+        };
+        /** @description Changes what may be run when somebody asks for it; what is left out stays, an empty list lifts it. */
+        CommandRulesChange: {
+            /**
+             * @description Only what fits one of these may be run, such as `git **`; at most 100.
+             * @default null
+             */
+            allow?: components["schemas"]["CommandPattern"][] | null;
+            /**
+             * @description What fits one of these may not be run, such as `git push **`; at most 100.
+             * @default null
+             */
+            deny?: components["schemas"]["CommandPattern"][] | null;
         };
         /** @description Something that was said at a pull request. */
         CommentView: {
@@ -5970,6 +6285,19 @@ export interface components {
             status: components["schemas"]["ExecStatus"];
             /** @description How it ended, in a word or two. */
             note?: string | null;
+        };
+        /** @description A SOCKS5 proxy, called outside of the sandbox, which knows nothing of it. */
+        ExitProxy: {
+            /** @description Where it listens. */
+            address: components["schemas"]["ProxyAddress"];
+            username?: components["schemas"]["ProxyWord"] | null;
+            password?: components["schemas"]["ProxyWord"] | null;
+            tls?: components["schemas"]["ExitTls"] | null;
+        };
+        /** @description How a proxy is called by TLS. */
+        ExitTls: {
+            server_name?: components["schemas"]["ServerName"] | null;
+            authorities?: components["schemas"]["Authorities"] | null;
         };
         /** @description Why a field was not accepted. */
         FieldProblem: {
@@ -6292,6 +6620,11 @@ export interface components {
          * @enum {string}
          */
         MomentKind: "message" | "thought" | "tool" | "question" | "checkpoint" | "note";
+        /** @description Lets a sandbox reach more hosts than before. */
+        MoreHosts: {
+            /** @description The hosts, such as `example.org`, `*.example.org` or `example.org:443`. */
+            allow: string[];
+        };
         /** @description Why somebody must look at a task. */
         Needs: {
             /** @description In a word. */
@@ -6320,6 +6653,7 @@ export interface components {
             };
             /** @description With mode `open`: it has a network interface of its own besides the proxy. */
             interface?: boolean;
+            proxy?: components["schemas"]["ExitProxy"] | null;
         };
         /**
          * @description How open the network is.
@@ -6346,6 +6680,11 @@ export interface components {
              * @description How many of its tasks may work at the same time.
              */
             at_once?: number | null;
+            /** @description How an agent of dialect `custom` is run and read, as data. */
+            phrases?: Record<string, never> | null;
+            /** @description Whether the tools of its desk are offered to it. */
+            mcp?: boolean;
+            commands?: components["schemas"]["CommandRules"] | null;
         };
         /** @description Asks for other attempts at a task. */
         NewAttempts: {
@@ -6363,6 +6702,10 @@ export interface components {
             from?: number | null;
             /** @default null */
             agent?: components["schemas"]["AgentId"] | null;
+        };
+        /** @description A wish that a pull request be merged by itself. */
+        NewAutoMerge: {
+            style?: components["schemas"]["MergeStyle"] | null;
         };
         /** @description The working tree that a sandbox begins with. */
         NewCheckout: {
@@ -6510,6 +6853,7 @@ export interface components {
             };
             /** @description With mode `open`: gives it a network interface of its own, for programs that speak more than TCP or know no proxy. */
             interface?: boolean;
+            proxy?: components["schemas"]["ExitProxy"] | null;
         };
         /** @description Asks for a pause. */
         NewPause: {
@@ -6636,6 +6980,8 @@ export interface components {
             largest_file_mb?: number | null;
             /** @default null */
             pulls?: components["schemas"]["PullRulesChange"] | null;
+            /** @default null */
+            commands?: components["schemas"]["CommandRulesChange"] | null;
         };
         /** @description Asks for a sandbox. Everything has a default. */
         NewSandbox: {
@@ -6669,6 +7015,8 @@ export interface components {
             network?: components["schemas"]["NewNetwork"] | null;
             ports?: components["schemas"]["PortAccess"] | null;
             port_host?: components["schemas"]["PortHost"] | null;
+            /** @description The ports on which what listens inside speaks TLS itself, with any certificate: at most 64. */
+            tls_ports?: number[] | null;
             pause_depth?: components["schemas"]["Depth"] | null;
             /** @description The volumes that are mounted in it, at most 16. */
             volumes?: components["schemas"]["NewVolumeMount"][] | null;
@@ -6814,6 +7162,12 @@ export interface components {
                  * @description How many of its tasks may work at the same time.
                  */
                 at_once?: number | null;
+                /** @description How an agent of dialect `custom` is run and read, as data. */
+                phrases?: Record<string, never> | null;
+                /** @description Whether the tools of its desk are offered to it. */
+                mcp?: boolean;
+                /** @description What may be run at its desks when somebody asks for it from outside. */
+                commands?: components["schemas"]["CommandRules"];
                 /** @description It came with the house. */
                 built_in: boolean;
                 /** @description Whether its program is installed on this host. */
@@ -7368,6 +7722,8 @@ export interface components {
                 /** @description Who may call its ports by its own host name, when not only those with a key. */
                 ports?: components["schemas"]["PortAccess"];
                 port_host?: components["schemas"]["PortHost"] | null;
+                /** @description The ports on which what listens inside speaks TLS itself. */
+                tls_ports?: number[];
                 /** @description The volumes that are mounted in it. */
                 volumes?: components["schemas"]["VolumeMount"][];
                 paused?: components["schemas"]["PausedView"] | null;
@@ -7752,6 +8108,10 @@ export interface components {
             /** @description Whether it is asked at all. */
             breaker: components["schemas"]["BreakerView"];
         };
+        /** @description Where a proxy listens: a host and a port. */
+        ProxyAddress: string;
+        /** @description A name or a password for a proxy. It does not print itself. */
+        ProxyWord: string;
         /** @description What is new at a pull request. Each is told once, with the commit that it speaks of. */
         PullNews: {
             /** @description What was said. */
@@ -7992,6 +8352,8 @@ export interface components {
             largest_file_mb?: number | null;
             /** @default null */
             pulls?: components["schemas"]["PullRulesChange"] | null;
+            /** @default null */
+            commands?: components["schemas"]["CommandRulesChange"] | null;
         };
         /** @description What a repository's forge answered when it was asked who we are there and what we may do. */
         RepoFitness: {
@@ -8068,6 +8430,11 @@ export interface components {
              *     }
              */
             pulls?: components["schemas"]["PullRules"];
+            /**
+             * @description What may be run at its desks when somebody asks for it from outside.
+             * @default {}
+             */
+            commands?: components["schemas"]["CommandRules"];
         };
         /** @description Where a repository comes from: a path, an address, or `github:owner/name`. It holds no credential. */
         RepoSource: string;
@@ -8220,6 +8587,8 @@ export interface components {
             /** @description Who may call its ports by its own host name, when not only those with a key. */
             ports?: components["schemas"]["PortAccess"];
             port_host?: components["schemas"]["PortHost"] | null;
+            /** @description The ports on which what listens inside speaks TLS itself. */
+            tls_ports?: number[];
             /** @description The volumes that are mounted in it. */
             volumes?: components["schemas"]["VolumeMount"][];
             paused?: components["schemas"]["PausedView"] | null;
@@ -8280,6 +8649,8 @@ export interface components {
              */
             revision: number;
         };
+        /** @description The name that a certificate must have. */
+        ServerName: string;
         /** @description Names a session. */
         SessionId: string;
         /**

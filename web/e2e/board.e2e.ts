@@ -337,16 +337,6 @@ describe('a review', () => {
     await expect.poll(() => merge.isEnabled(), { timeout: 60_000 }).toBe(true)
     await server.ask('PATCH', '/repos/sample', { pulls: { approvals: 0 } })
   })
-
-  it('can go back to a checkpoint: a desk with the files as they were', async () => {
-    await goTo('/tasks/2')
-    await visitor.page.getByRole('button', { name: 'Open here' }).first().click()
-    await visitor.page.waitForURL('**/app/sandboxes/*')
-    await visitor.page.getByRole('list', { name: 'Content of /workspace' }).waitFor({ timeout: 60_000 })
-    const id = new URL(visitor.page.url()).pathname.split('/').at(-1) as string
-    expect((await server.ask<{ phase: string }>('GET', `/sandboxes/${id}`)).phase).toBe('ready')
-    await server.ask('DELETE', `/sandboxes/${id}?wait=gone`)
-  })
 })
 
 describe('two cards that change the same lines', () => {

@@ -154,3 +154,21 @@ describe('an attachment', () => {
       .waitFor({ timeout: 60_000 })
   })
 })
+
+describe('a checkpoint', () => {
+  it('is opened at a desk of its own, with the files as they were', async () => {
+    await server.ask('POST', '/repos', { new: true, name: 'sample' })
+    const { id } = await server.ask<{ id: number }>('POST', '/tasks', {
+      repo: 'sample',
+      agent: 'demo',
+      title: 'Describe the lamp',
+      start: true,
+    })
+    await server.ask('GET', `/tasks/${id}?wait=in_review&timeout=120`)
+    await visitor.page.goto(`${server.origin}/app/tasks/${id}`)
+    await visitor.page.getByRole('button', { name: 'Open here' }).first().click()
+    await visitor.page.waitForURL('**/app/sandboxes/*')
+    await visitor.page.getByRole('list', { name: 'Content of /workspace' }).waitFor({ timeout: 60_000 })
+    await visitor.page.getByRole('button', { name: /docs/ }).waitFor()
+  })
+})

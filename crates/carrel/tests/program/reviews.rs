@@ -65,7 +65,7 @@ async fn a_pull_is_drafted_reviewed_made_ready_and_merged_by_itself_on_the_comma
     assert_eq!(run(&["pull", "draft", "own/1"]).await.unwrap()["draft"], true);
     run(&["pull", "ready", "own/1"]).await.unwrap();
     let (code, said) = run(&["pull", "merge", "own/1"]).await.unwrap_err();
-    assert!(code == 4 && said.contains("a reviewer wants changes first"), "{code} {said}");
+    assert!(code == 4 && said.contains("A reviewer wants changes first"), "{code} {said}");
     carrel(&server, &mona, &["pull", "review", "own/1", "--approve"]).await.unwrap();
     while run(&["pull", "show", "own/1"]).await.unwrap()["phase"] != "merged" {}
     assert_eq!(run(&["pull", "ready", "own/1"]).await.unwrap_err().0, 4, "it is merged");

@@ -161,17 +161,18 @@ def test_a_proxy_is_called_by_tls_and_must_be_believed(make, world, secret):
     headers = {world.address: [{"transform": {"headers": {"X-Key": Secret.fill(secret)}}}]}
     sandbox.update_network({"egress_proxy": proxy, "rules": headers})
     said = sandbox.commands.run(f"curl -sS -m 20 https://{world.address}/headers").stdout.lower()
-    assert "x-key: hunter2" in said and carried(world) == before + 1, "headers are put in before"
+    assert "x-key: hunter2" in said and carried(world) > before, "headers are put in before"
     with open(f"{world.folder}/ca.pem") as authority:
         believed = authority.read()
     sandbox.update_network({"egress_proxy": {**proxy, "tls": {"ca_cert": believed}}})
     assert "hello from the world" in ask(sandbox, world.address)
+    believed_so_far = carried(world)
     assert sandbox.get_info().network["egress_proxy"] == {"address": proxy["address"], "tls": {}}
     for wrong in ({"server_name": "another.example.org"}, {"ca_cert": sandbox_authority(make, world)}):
         sandbox.update_network({"egress_proxy": {**proxy, "tls": wrong}})
         said = ask(sandbox, world.address)
         assert "is not believed" in said, said
-    assert carried(world) == before + 2
+    assert carried(world) == believed_so_far
 
 
 def sandbox_authority(make, world):

@@ -39,6 +39,11 @@ test: setup-test web ## runs every test: Rust on SQLite and PostgreSQL, the page
 	cd web && CARREL_BIN="$(TARGET)/debug/carrel" ../scripts/again npm run --silent e2e
 	CARREL_BIN="$(TARGET)/debug/carrel" CARREL_CACHE="$(CACHE)" scripts/again tests/sdk/run
 
+.PHONY: matrix
+matrix: setup-test web ## runs the declared versions of E2B's SDKs, each in a fresh folder from the registries
+	cargo build
+	CARREL_BIN="$(TARGET)/debug/carrel" CARREL_CACHE="$(CACHE)" tests/sdk/run matrix
+
 .PHONY: agents
 agents: ## runs real agent programs (1 GB from npm) against a scripted model
 	CARREL_CACHE="$(CACHE)" tests/agents/run
@@ -52,6 +57,26 @@ kills: ## kills server, agent, sandbox, database and upstream at every step of a
 	CARREL_KILL_RUNS=$$(($(RUNS) / 2)) CARREL_KILL_SEED=$(SEED) scripts/with-postgres \
 		cargo test --workspace --test program -- --nocapture kills::
 
+# For `make soak`: how many faults, and how many minutes at most.
+FAULTS ?= 1000
+MINUTES ?= 60
+
+.PHONY: soak
+soak: ## the fault campaign, which goes on where it was interrupted; FAULTS=1000 MINUTES=60 SEED=1 (as root)
+	CARREL_CACHE="$(CACHE)" CARREL_SOAK_FAULTS=$(FAULTS) CARREL_SOAK_SECONDS=$$(($(MINUTES) * 60)) \
+		CARREL_KILL_SEED=$(if $(filter file,$(origin SEED)),1,$(SEED)) scripts/soak
+
+# For `make fuzz`: how many seconds for each target.
+TIME ?= 20
+
+.PHONY: fuzz
+fuzz: ## throws bytes at every reader of outside bytes, guided by coverage; TIME=20 seconds each
+	CARREL_CACHE="$(CACHE)" scripts/fuzz $(TIME)
+
+.PHONY: spans
+spans: ## builds with OpenTelemetry and sends spans to a collector
+	cargo nextest run --workspace --features carrel/otel --test program -E 'test(spans::)'
+
 .PHONY: api-check
 api-check: ## holds a server to its own description, as every role (Schemathesis)
 	cargo build
@@ -60,11 +85,18 @@ api-check: ## holds a server to its own description, as every role (Schemathesis
 .PHONY: check
 check: setup-check web ## looks at format, lints, licences, dependencies, the page and the API's description
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets -- -D warnings
+	cargo clippy --workspace --all-targets --features carrel/otel -- -D warnings
 	cargo clippy --package carrel-envd --all-targets --features daemon -- -D warnings
 	scripts/check-dependencies
 	cd web && npm run --silent check
 	scripts/check-openapi
+	CARREL_CACHE="$(CACHE)" tests/release/run
+
+.PHONY: release-check
+release-check: ## looks at everything that people install Carrel with; as root also in a clean Debian
+	cargo build
+	CARREL_BIN="$(TARGET)/debug/carrel" CARREL_CACHE="$(CACHE)" tests/release/run $(if $(filter 0,$(shell id -u)),--root)
+	scripts/book
 
 .PHONY: types
 types: ## writes web/openapi.json and the page's types anew
@@ -82,7 +114,7 @@ fmt: ## formats everything
 	cd web && npm run --silent format
 
 .PHONY: book
-book: ## builds the documentation as a site, into target/book
+book: ## builds the documentation as a site, into target/book/VERSION, and follows its links
 	scripts/book
 
 .PHONY: clean

@@ -253,7 +253,7 @@ fn number(text: &[u8]) -> io::Result<i64> {
 }
 
 /// The `at` of an entry, which stands near its beginning.
-fn moment(data: &[u8]) -> io::Result<Timestamp> {
+pub(crate) fn moment(data: &[u8]) -> io::Result<Timestamp> {
     const NAME: &[u8] = b"\"at\":\"";
     let found = data.windows(NAME.len()).take(80).position(|window| window == NAME).and_then(|at| {
         let text = &data[at + NAME.len()..];

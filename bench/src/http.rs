@@ -17,8 +17,9 @@ use tokio::{
 #[derive(Clone)]
 pub(crate) struct Request(Vec<u8>);
 
-/// A connection that is kept alive.
+/// A connection that is kept alive; opened again when the server hung up on it while nobody asked anything.
 pub(crate) struct Connection {
+    address: SocketAddr,
     stream: TcpStream,
     buffer: Vec<u8>,
 }
@@ -58,9 +59,7 @@ impl Request {
 
 impl Connection {
     pub(crate) async fn open(address: SocketAddr) -> io::Result<Self> {
-        let stream = TcpStream::connect(address).await?;
-        stream.set_nodelay(true)?;
-        Ok(Connection { stream, buffer: Vec::with_capacity(16 * 1024) })
+        Ok(Connection { address, stream: connect(address).await?, buffer: Vec::with_capacity(16 * 1024) })
     }
 
     /// Sends a request and reads the whole answer. Anything but a success is an error.
@@ -93,6 +92,17 @@ impl Connection {
         }
     }
 
+    /// Where what the last request made is.
+    pub(crate) fn place(&self) -> Option<&str> {
+        let mut rest = self.buffer.as_slice();
+        while !rest.is_empty() {
+            if let Some(place) = take_line(&mut rest).strip_prefix(b"location: ") {
+                return std::str::from_utf8(place).ok().map(str::trim);
+            }
+        }
+        None
+    }
+
     /// Sends a request whose answer goes on.
     pub(crate) async fn follow(mut self, request: &Request) -> io::Result<Stream> {
         let head = self.send(request).await?;
@@ -103,17 +113,26 @@ impl Connection {
     /// Sends a request and says how long the head of its answer is.
     async fn send(&mut self, request: &Request) -> io::Result<usize> {
         self.buffer.clear();
-        self.stream.write_all(&request.0).await?;
+        if self.begin(request).await.is_err() {
+            self.stream = connect(self.address).await?;
+            self.begin(request).await?;
+        }
         let head = loop {
-            fill(&mut self.stream, &mut self.buffer).await?;
             if let Some(at) = self.buffer.windows(4).position(|four| four == b"\r\n\r\n") {
                 break at + 4;
             }
+            fill(&mut self.stream, &mut self.buffer).await?;
         };
         if self.buffer.get(9) != Some(&b'2') {
             return Err(broken(&String::from_utf8_lossy(&self.buffer)));
         }
         Ok(head)
+    }
+
+    /// Sends a request and reads the first bytes of its answer.
+    async fn begin(&mut self, request: &Request) -> io::Result<()> {
+        self.stream.write_all(&request.0).await?;
+        fill(&mut self.stream, &mut self.buffer).await
     }
 }
 
@@ -157,6 +176,12 @@ pub(crate) fn take_line<'b>(bytes: &mut &'b [u8]) -> &'b [u8] {
     let all = *bytes;
     let length = bytes.skip_until(b'\n').expect("bytes in memory can be read");
     all[..length].strip_suffix(b"\n").unwrap_or(&all[..length])
+}
+
+async fn connect(address: SocketAddr) -> io::Result<TcpStream> {
+    let stream = TcpStream::connect(address).await?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
 }
 
 async fn fill(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> io::Result<()> {

@@ -14,6 +14,7 @@ mod git;
 mod house;
 mod http;
 mod peer;
+mod plot;
 mod report;
 mod server;
 
@@ -38,6 +39,15 @@ pub struct Args {
     /// How many sandboxes live at once in `many`.
     #[arg(long)]
     live: Option<usize>,
+    /// How many tasks at once in `fleet`, one size after the other [default: 1,100,300,1000]
+    #[arg(long, value_delimiter = ',', value_name = "N")]
+    tasks: Vec<usize>,
+    /// Where `fleet` draws how cost grows, as an SVG.
+    #[arg(long)]
+    plot: Option<std::path::PathBuf>,
+    /// Where `fleet` keeps its rows: postgres://…, in a schema of its own that is left behind [default: SQLite]
+    #[arg(long, value_name = "URL", env = "CARREL_BENCH_DATABASE", hide_env_values = true)]
+    database: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -54,6 +64,8 @@ enum Part {
     Pause,
     /// A task from its card to an open pull request.
     Task,
+    /// Hundreds of tasks over twenty repositories: throughput, fairness, and how cost grows. Only when it is named.
+    Fleet,
     /// Copies of a sandbox with ten thousand files against `cp -a`.
     Fork,
     /// The loop of E2B's Python SDK against podman.
@@ -130,6 +142,10 @@ async fn measure(parts: &[Part], args: &Args) -> Outcome<()> {
             Part::Pause => desk::pause::measure(quick).await?,
             Part::Fork => desk::fork::measure(quick).await?,
             Part::Task => desk::task::measure(quick).await?,
+            Part::Fleet => {
+                let (plot, database) = (args.plot.as_deref(), args.database.as_deref());
+                desk::fleet::measure(quick, &args.tasks, plot, database).await?;
+            }
             Part::Sdk => desk::sdk::measure(quick).await?,
             Part::Clone => git::clone::measure(quick).await?,
             Part::Push => git::push::measure(quick).await?,

@@ -24,6 +24,8 @@ pub(crate) struct Measure {
 pub(crate) enum Unit {
     Microseconds,
     PerSecond,
+    /// So many of something.
+    Count,
     /// Processors kept busy.
     Cores,
     Bytes,
@@ -72,7 +74,9 @@ impl Unit {
             Unit::Microseconds if number >= 10_000.0 => format!("{:.1} ms", number / 1000.0),
             Unit::Microseconds if number >= 1000.0 => format!("{:.2} ms", number / 1000.0),
             Unit::Microseconds => format!("{number:.1} µs"),
+            Unit::PerSecond if number < 10.0 => format!("{number:.1}/s"),
             Unit::PerSecond => format!("{number:.0}/s"),
+            Unit::Count => format!("{number:.1}"),
             Unit::Cores => format!("{number:.2}"),
             Unit::Bytes if number.abs() >= 1e6 => format!("{:.2} MB", number / 1e6),
             Unit::Bytes => format!("{:.0} kB", number / 1e3),

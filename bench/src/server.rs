@@ -22,6 +22,9 @@ use tokio::{
 
 use crate::{Outcome, http::Request};
 
+/// In the place of a number that stays as it is.
+pub(crate) const USUAL: &str = "-";
+
 /// A server that was started for a bench.
 pub(crate) struct Server {
     process: Child,
@@ -49,9 +52,16 @@ impl Server {
         Server::start("peer", &serde_json::to_string(sample)?, Duration::from_secs(5))
     }
 
-    /// Starts the real `carrel serve` with sandboxes of this machine, so many of them waiting in its pool.
-    pub(crate) fn desk(pool: usize) -> Outcome<Server> {
-        Server::start("desk", &pool.to_string(), Duration::from_secs(300))
+    /// Starts the real `carrel serve` with sandboxes of this machine, so many of them waiting in its pool, and with the
+    /// database at an address, if there is one.
+    pub(crate) fn desk(pool: usize, database: Option<&str>) -> Outcome<Server> {
+        // Not by its arguments: those are for everybody to read, and an address may hold a password.
+        Server::start("desk", &format!("{pool} {USUAL} {}", database.unwrap_or_default()), Duration::from_secs(300))
+    }
+
+    /// The same with nothing at all that waits: no slots, and no shells.
+    pub(crate) fn bare_desk() -> Outcome<Server> {
+        Server::start("desk", "0 0", Duration::from_secs(300))
     }
 
     fn start(role: &str, first_words: &str, patience: Duration) -> Outcome<Server> {

@@ -41,18 +41,7 @@ const reaches = async (id: number, phase: string) => {
   expect(now.phase, JSON.stringify(now.needs)).toBe(phase)
   return now
 }
-const drag = async (id: number, to: string) => {
-  const from = await card(id).boundingBox()
-  const target = await column(to).boundingBox()
-  if (!from || !target) throw new Error(`task-${id} or ${to} is not to be seen`)
-  await visitor.page.mouse.move(from.x + from.width / 2, from.y + 12)
-  await visitor.page.mouse.down()
-  await visitor.page.mouse.move(from.x + from.width / 2 + 20, from.y + 24, { steps: 4 })
-  await visitor.page.mouse.move(target.x + target.width / 2, target.y + 60, { steps: 12 })
-  // A hand that lets go before the page has seen where it is drops nothing.
-  await visitor.page.locator(`[data-column="${to}"][data-over]`).waitFor()
-  await visitor.page.mouse.up()
-}
+const drag = (id: number, to: string) => visitor.drag(id, to)
 const sure = (act: string) =>
   visitor.page.getByRole('alertdialog').getByRole('button', { name: act, exact: true }).click()
 
@@ -243,7 +232,7 @@ describe('a question', () => {
     await visitor.page.getByLabel('Message to the agent').fill('Yes, please.')
     expect(await visitor.barriers()).toEqual([])
     await visitor.page.getByRole('button', { name: 'Send' }).click()
-    await visitor.page.getByRole('log').getByText('Yes, please.').waitFor()
+    await visitor.page.getByRole('log').getByText('Yes, please.', { exact: true }).waitFor()
     await reaches(id, 'in_review')
     await visitor.page.getByRole('button', { name: 'Work', exact: true }).click()
     await visitor.page.locator('[data-file]').first().waitFor()
@@ -560,10 +549,43 @@ describe('a terminal', () => {
     await visitor.page.keyboard.press('Control+c')
     await type('echo code $?')
     await screen.getByText('code 130').first().waitFor()
-    await visitor.page.setViewportSize({ width: 1000, height: 700 })
-    await type('echo cols $(tput cols 2>/dev/null || stty size | cut -d" " -f2)')
-    await expect.poll(async () => /cols (\d+)/.exec(await screen.innerText())?.[1]).toBeTruthy()
+    const told = async (mark: string) => {
+      await type(`echo ${mark}""=$(stty size | cut -d' ' -f2)=`)
+      const seen = async () => new RegExp(`${mark}=(\\d+)=`).exec(await screen.innerText())?.[1]
+      await expect.poll(seen, { timeout: 30_000 }).toBeTruthy()
+      return Number(await seen())
+    }
+    const wide = await told('wide')
+    await visitor.page.setViewportSize({ width: 900, height: 700 })
+    const columns = () => visitor.page.locator('[data-terminal]').evaluate((it) => it.clientWidth)
+    await expect.poll(columns).toBeLessThan(900)
+    // The page tells the shell its new width when it has drawn it: it is asked until it knows.
+    let narrow = wide
+    for (let round = 0; narrow === wide && round < 50; round += 1) narrow = await told(`narrow${round}`)
+    expect(narrow).toBeLessThan(wide)
     await visitor.page.setViewportSize({ width: 1280, height: 860 })
+  })
+
+  it('gives what is marked, and takes what is pasted', async () => {
+    await visitor.page
+      .context()
+      .grantPermissions(['clipboard-read', 'clipboard-write'], { origin: server.origin })
+    const screen = visitor.page.locator('[data-terminal] .xterm-accessibility')
+    await visitor.page.locator('[data-terminal] textarea').focus()
+    await visitor.page.keyboard.type('clear; echo ta""ken')
+    await visitor.page.keyboard.press('Enter')
+    const line = screen.getByText('taken', { exact: true }).first()
+    await line.waitFor()
+    const box = await line.boundingBox()
+    if (!box) throw new Error('the line is not to be seen')
+    await visitor.page.mouse.dblclick(box.x + 12, box.y + box.height / 2)
+    await visitor.page.keyboard.press('Control+Shift+C')
+    await expect.poll(() => visitor.page.evaluate(() => navigator.clipboard.readText())).toBe('taken')
+    await visitor.page.evaluate(() => navigator.clipboard.writeText('echo pas""ted'))
+    await visitor.page.locator('[data-terminal] textarea').focus()
+    await visitor.page.keyboard.press('Control+Shift+V')
+    await visitor.page.keyboard.press('Enter')
+    await screen.getByText('pasted', { exact: true }).first().waitFor()
   })
 })
 

@@ -51,6 +51,11 @@ async function figures(name: string): Promise<void> {
     [...(window as unknown as { seen: Map<string, number> }).seen].map(([tick, at]) => at - Number(tick)),
   )
   const sorted = lags.toSorted((a, b) => a - b)
+  // Which of them were slow tells what was in their way: the first ones wait for a page that is still being put together.
+  const worst = lags
+    .map((ms, tick) => ({ tick, ms }))
+    .sort((a, b) => b.ms - a.ms)
+    .slice(0, 5)
   const part = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]
   console.log(
     JSON.stringify({
@@ -59,6 +64,7 @@ async function figures(name: string): Promise<void> {
       p50_ms: part(0.5),
       p95_ms: part(0.95),
       p99_ms: part(0.99),
+      worst: worst.map((it) => `${it.ms} ms at ${it.tick}`).join(', '),
     }),
   )
 }
@@ -72,6 +78,19 @@ it('a terminal', async () => {
   await visitor.page.keyboard.type(`clear; ${PRINTS}`)
   await visitor.page.keyboard.press('Enter')
   await figures('terminal')
+})
+
+it('a log', async () => {
+  const { id } = await server.ask<{ id: string }>('POST', '/sandboxes?wait=ready', {})
+  await server.ask('POST', `/sandboxes/${id}/execute`, {
+    command: `until [ -e /home/user/go ]; do sleep 0.05; done; ${PRINTS}`,
+    background: true,
+  })
+  await visitor.page.goto(`${server.origin}/app/sandboxes/${id}?tab=logs`)
+  await visitor.page.locator('[data-output]').waitFor()
+  await watch('[data-output]')
+  await server.ask('POST', `/sandboxes/${id}/execute`, { command: 'touch /home/user/go' })
+  await figures('log')
 })
 
 it('a conversation', async () => {

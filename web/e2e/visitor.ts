@@ -8,6 +8,23 @@ import { type BrowserContext, chromium, type Page, type Route } from 'playwright
 
 const BROWSERS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
 
+/**
+ * What of the browser is switched off. This list stands in place of Playwright's, which switches off that frames of other sites keep
+ * things apart: a browser that keeps no cookies for them then denies them all storage, and none that people have does that.
+ */
+const WITHOUT = [
+  'AvoidUnnecessaryBeforeUnloadCheckSync',
+  'DestroyProfileOnBrowserClose',
+  'HttpsUpgrades',
+  'MediaRouter',
+  'OptimizationHints',
+  'PaintHolding',
+  // A page that was put in place of the server's own comes from nowhere, and nowhere may not talk to this machine.
+  ...(process.env.CARREL_PAGE === 'dist'
+    ? ['LocalNetworkAccessChecks', 'LocalNetworkAccessChecksWebSockets']
+    : []),
+]
+
 const DIST = join(import.meta.dirname, '../dist')
 
 /**
@@ -19,9 +36,7 @@ async function fromDist(route: Route): Promise<void> {
   const name = pathname.replace(/^\/app\/?/, '')
   const path = join(DIST, name)
   const file = name && existsSync(path) ? path : join(DIST, 'index.html')
-  const policy = (await fetch(new URL('/healthz', route.request().url()))).headers.get(
-    'content-security-policy',
-  )
+  const policy = (await fetch(new URL('/app/', route.request().url()))).headers.get('content-security-policy')
   await route.fulfill({ path: file, headers: policy ? { 'content-security-policy': policy } : {} })
 }
 
@@ -57,10 +72,7 @@ export class Visitor {
         '--disable-background-networking',
         '--disable-component-update',
         '--disable-sync',
-        // A page that was put in place of the server's own comes from nowhere, and nowhere may not talk to this machine.
-        ...(process.env.CARREL_PAGE === 'dist'
-          ? ['--disable-features=LocalNetworkAccessChecks,LocalNetworkAccessChecksWebSockets']
-          : []),
+        `--disable-features=${WITHOUT.join(',')}`,
       ],
     })
     if (process.env.CARREL_PAGE === 'dist') await context.route('**/app/**', fromDist)
@@ -114,6 +126,22 @@ export class Visitor {
     return violations
       .filter((it) => it.impact === 'serious' || it.impact === 'critical')
       .map((it) => `${it.id}: ${it.nodes.map((node) => node.target.join(' ')).join(', ')} (${it.help})`)
+  }
+
+  /** Drags the card of a task into a column, once the card has come to rest. */
+  async drag(id: number, to: string): Promise<void> {
+    const { page } = this
+    const card = page.locator(`[data-task="${id}"]`)
+    await card.hover({ position: { x: 40, y: 12 } })
+    const from = await card.boundingBox()
+    const target = await page.locator(`[data-column="${to}"]`).boundingBox()
+    if (!from || !target) throw new Error(`task-${id} or ${to} is not to be seen`)
+    await page.mouse.down()
+    await page.mouse.move(from.x + 60, from.y + 24, { steps: 4 })
+    await page.mouse.move(target.x + target.width / 2, target.y + 60, { steps: 12 })
+    // A hand that lets go before the page has seen where it is drops nothing.
+    await page.locator(`[data-column="${to}"][data-over]`).waitFor()
+    await page.mouse.up()
   }
 
   async leave(): Promise<void> {

@@ -12,11 +12,11 @@ import { Refusal } from './api/problem'
 import { me } from './api/queries'
 import { BoardPage } from './board/BoardPage'
 import { type Filter, readFilter } from './board/filter'
-import { DESK_PARTS, type DeskPart } from './desk/parts'
 import { Frame } from './frame/Frame'
 import { AdminsOnly, Broken, NotFound, Waiting } from './frame/Strangers'
 import { DESK_TABS, type DeskTab } from './sandbox/deskTab'
 import { GROUPS, type Group } from './sandbox/phases'
+import { SESSION_TABS, type SessionTab } from './session/tabs'
 import { SettingsFrame } from './settings/SettingsFrame'
 import { safeWish } from './sign-in/code'
 import { SignInPage } from './sign-in/SignInPage'
@@ -66,7 +66,7 @@ const task = createRoute({
   validateSearch: (search): { tab?: Tab; since?: number } =>
     given({
       tab: TABS.find((tab) => tab === search.tab),
-      since: typeof search.since === 'number' && Number.isInteger(search.since) ? search.since : undefined,
+      since: wholeNumber(search.since),
     }),
   component: lazyRouteComponent(() => import('./task/TaskPage')),
 })
@@ -74,6 +74,11 @@ const task = createRoute({
 const sessions = createRoute({
   getParentRoute: () => frame,
   path: 'sessions',
+  validateSearch: (search): { closed?: true; text?: string } =>
+    given({
+      closed: search.closed === true ? (true as const) : undefined,
+      text: search.text === undefined || search.text === '' ? undefined : String(search.text),
+    }),
   component: lazyRouteComponent(() => import('./session/SessionsPage'), 'SessionsPage'),
 })
 
@@ -81,8 +86,8 @@ const session = createRoute({
   getParentRoute: () => frame,
   path: 'sessions/$id',
   staticData: { isWide: true },
-  validateSearch: (search): { tab?: DeskPart } =>
-    given({ tab: DESK_PARTS.find((tab) => tab === search.tab) }),
+  validateSearch: (search): { tab?: SessionTab; since?: number } =>
+    given({ tab: SESSION_TABS.find((tab) => tab === search.tab), since: wholeNumber(search.since) }),
   component: lazyRouteComponent(() => import('./session/SessionPage')),
 })
 
@@ -242,6 +247,9 @@ export function wish(href: string): { to?: string } {
   const to = safeWish(href)
   return to && to !== '/' ? { to } : {}
 }
+
+const wholeNumber = (value: unknown) =>
+  typeof value === 'number' && Number.isInteger(value) ? value : undefined
 
 /** Leaves out what is not there, so that addresses stay short. */
 function given<T extends object>(search: T): { [Name in keyof T]?: NonNullable<T[Name]> } {

@@ -1,7 +1,8 @@
 //! `create`: from asking for a sandbox to the first byte of `echo hi` in it, cold and from the pool, against bwrap.
 //!
-//! Ours is two requests (create and wait, execute) on one keep-alive connection; what it printed comes as an event, and the
-//! clock stops when its bytes are here. The peers are spawned as a shell spawns them; the clock stops at the first byte.
+//! Ours is one request with the command in it, on a keep-alive connection; what it printed comes as an event, and the clock
+//! stops when its bytes are here. The same in two requests (create and wait, execute) stands beside it. The peers are spawned
+//! as a shell spawns them; the clock stops at the first byte.
 
 use std::time::{Duration, Instant};
 
@@ -14,6 +15,8 @@ use crate::{
 /// What every sandbox here is asked for.
 const BODY: &str = r#"{"template":"host"}"#;
 const HI: &str = r#"{"argv":["/bin/echo","hi"]}"#;
+/// The same, and what is run in it.
+const BOTH: &str = r#"{"template":"host","exec":{"argv":["/bin/echo","hi"]}}"#;
 /// How the first byte of output looks among the events.
 const HEARD: &[u8] = b"event: stdout";
 /// How many slots wait in the pool.
@@ -25,10 +28,12 @@ const WARMING: usize = 3;
 pub(crate) async fn measure(quick: bool) -> Outcome<()> {
     let (rounds, each) = if quick { (1, 10) } else { (5, 40) };
     let runtimes = Runtimes::find()?;
-    let (mut cold, mut pooled) = (Desk::open(0).await?, Desk::open(POOL).await?);
+    let (mut cold, mut pooled, mut bare) = (Desk::open(0).await?, Desk::open(POOL).await?, Desk::bare().await?);
     for _ in 0..WARMING {
-        first_byte(&mut cold).await?;
-        first_byte(&mut pooled).await?;
+        for desk in [&mut cold, &mut pooled, &mut bare] {
+            at_once(desk).await?;
+            first_byte(desk).await?;
+        }
     }
     let hits = pooled.metric("carrel_pool_hits_total").await?;
 
@@ -37,8 +42,12 @@ pub(crate) async fn measure(quick: bool) -> Outcome<()> {
         Measure::new("cold, p99", Unit::Microseconds),
         Measure::new("from the pool, p50", Unit::Microseconds).aim("at most 0.33×"),
         Measure::new("from the pool, p99", Unit::Microseconds),
+        Measure::new("cold, without shells, p50", Unit::Microseconds),
+        Measure::new("cold, without shells, p99", Unit::Microseconds),
     ];
     let mut parts = [
+        Measure::new("cold, in two requests, p50", Unit::Microseconds),
+        Measure::new("from the pool, in two requests, p50", Unit::Microseconds),
         Measure::new("cold: until ready, p50", Unit::Microseconds),
         Measure::new("cold: exec to first byte, p50", Unit::Microseconds),
         Measure::new("from the pool: until ready, p50", Unit::Microseconds),
@@ -49,20 +58,22 @@ pub(crate) async fn measure(quick: bool) -> Outcome<()> {
         .map(|name| (name, Measure::new(format!("cold against {name}, p50"), Unit::Microseconds)))
         .collect();
     for _ in 0..rounds {
-        let (mut ours, mut warm, mut bwrap) = (
-            [Times::new()?, Times::new()?, Times::new()?],
-            [Times::new()?, Times::new()?, Times::new()?],
-            Times::new()?,
-        );
+        let three = || Outcome::Ok([Times::new()?, Times::new()?, Times::new()?]);
+        let (mut ours, mut warm, mut bwrap) = (three()?, three()?, Times::new()?);
+        let mut whole = three()?;
         let mut others = Vec::new();
         for _ in &context {
             others.push(Times::new()?);
         }
         for turn in 0..each {
+            whole[0].note(at_once(&mut cold).await?)?;
             note(&mut ours, first_byte(&mut cold).await?)?;
             if runtimes.has("bwrap") {
                 bwrap.note(runtimes.hi("bwrap")?)?;
             }
+            whole[2].note(at_once(&mut bare).await?)?;
+            until_warm(&mut pooled).await?;
+            whole[1].note(at_once(&mut pooled).await?)?;
             until_warm(&mut pooled).await?;
             note(&mut warm, first_byte(&mut pooled).await?)?;
             // They are slow, and context only.
@@ -74,24 +85,28 @@ pub(crate) async fn measure(quick: bool) -> Outcome<()> {
         }
         let peer = |quantile| if runtimes.has("bwrap") { bwrap.at(quantile) } else { f64::NAN };
         for (measure, (times, quantile)) in
-            main.iter_mut().zip([(&ours, 0.5), (&ours, 0.99), (&warm, 0.5), (&warm, 0.99)])
+            main.iter_mut().zip(whole.iter().flat_map(|times| [(times, 0.5), (times, 0.99)]))
         {
-            measure.note(times[2].at(quantile), peer(quantile));
+            measure.note(times.at(quantile), peer(quantile));
         }
-        for (measure, times) in parts.iter_mut().zip([&ours[0], &ours[1], &warm[0], &warm[1]]) {
+        let (in_two, alone) = parts.split_at_mut(2);
+        for (measure, times) in in_two.iter_mut().zip([&ours[2], &warm[2]]) {
+            measure.note(times.at(0.5), peer(0.5));
+        }
+        for (measure, times) in alone.iter_mut().zip([&ours[0], &ours[1], &warm[0], &warm[1]]) {
             measure.note_alone(times.at(0.5));
         }
         for ((_, measure), times) in context.iter_mut().zip(&others) {
-            measure.note(ours[2].at(0.5), times.at(0.5));
+            measure.note(whole[0].at(0.5), times.at(0.5));
         }
     }
     let hits = pooled.metric("carrel_pool_hits_total").await? - hits;
     let context: Vec<_> = context.into_iter().map(|(_, measure)| measure).collect();
     report::table(
-        "create: POST …/sandboxes?wait=ready and …/execute to the first byte of `echo hi`, against bwrap",
+        "create: POST …/sandboxes with `echo hi` in it to its first byte, against bwrap",
         &[main.as_slice(), &parts, &context].concat(),
     )?;
-    Ok(report::line(format_args!("  {hits} of {} creates from the pool found a slot waiting", rounds * each))?)
+    Ok(report::line(format_args!("  {hits} of {} creates from the pool found a slot waiting", 2 * rounds * each))?)
 }
 
 /// Until it was ready, from there to the first byte, and both.
@@ -104,6 +119,16 @@ fn note(times: &mut [Times; 3], took: Took) -> Outcome<()> {
     times[0].note(took.ready)?;
     times[1].note(took.heard)?;
     times[2].note(took.ready + took.heard)
+}
+
+/// Until the first byte, when both are asked for at once.
+async fn at_once(desk: &mut Desk) -> Outcome<Duration> {
+    let both = desk.server.request("POST", "/api/v1/sandboxes", Some(BOTH)).for_events();
+    let began = Instant::now();
+    let heard = desk.line.ask_for_words(&both, HEARD).await?;
+    let id = desk.line.place().and_then(|place| place.rsplit('/').next()).ok_or("no place of the sandbox")?.to_owned();
+    desk.destroy(&id).await?;
+    Ok(heard - began)
 }
 
 async fn first_byte(desk: &mut Desk) -> Outcome<Took> {

@@ -1,4 +1,5 @@
-//! `fork`: copies of a sandbox that holds ten thousand files, against `cp -a` of the same tree on the same disk.
+//! `fork`: copies of a sandbox that holds ten thousand files, against `cp -a` of the same tree on the same disk; and copies
+//! with their processes.
 
 use std::{fs, process::Command, time::Instant};
 
@@ -9,6 +10,8 @@ use crate::{
 };
 
 const COPIES: usize = 5;
+/// How long somebody sleeps who is known by that.
+const AT_WORK: u32 = 987_654;
 /// A hundred folders with a hundred files each.
 const FILES: u64 = 10_000;
 
@@ -53,7 +56,43 @@ pub(crate) async fn measure(quick: bool) -> Outcome<()> {
     report::table(
         &format!("fork: POST …/fork?wait=ready of a sandbox with {FILES} files, against cp -a of the same tree"),
         &all,
-    )
+    )?;
+    with_memory(&mut desk, rounds, each).await
+}
+
+/// Copies that go on in the middle of what their source does.
+async fn with_memory(desk: &mut Desk, rounds: usize, each: usize) -> Outcome<()> {
+    let id = desk.create("{}").await?;
+    desk.run(&id, &format!("nohup sleep {AT_WORK} >/dev/null 2>&1 &")).await?;
+    let mut all = [
+        Measure::new("one copy with memory until ready, p50", Unit::Microseconds),
+        Measure::new("one copy with memory, the longest", Unit::Microseconds),
+    ];
+    let mut alive = 0;
+    for _ in 0..rounds {
+        let mut times = Times::new()?;
+        for _ in 0..each {
+            let began = Instant::now();
+            let path = format!("/sandboxes/{id}/fork?wait=ready");
+            let copies = desk.ask("POST", &path, Some(r#"{"count":1,"memory":true}"#)).await?;
+            let took = began.elapsed();
+            is(&copies["items"][0], "ready")?;
+            let copy = text(&copies["items"][0], "id")?;
+            // What has its files alone is another thing, and is not timed.
+            if desk.run(copy, &format!("pgrep -fc '[s]leep {AT_WORK}' || true")).await?.trim() == "1" {
+                times.note(took)?;
+                alive += 1;
+            }
+            desk.destroy(copy).await?;
+        }
+        if !times.0.is_empty() {
+            all[0].note_alone(times.at(0.5));
+            all[1].note_alone(times.at(1.0));
+        }
+    }
+    desk.destroy(&id).await?;
+    report::table("fork: the same of a small sandbox with a process at work, with its memory", &all)?;
+    Ok(report::line(format_args!("  of {} asked for, {alive} had the process in them", rounds * each))?)
 }
 
 /// Time until all copies are ready. They are ended again; the first may be looked into.

@@ -38,7 +38,7 @@ pub(crate) async fn measure(quick: bool, live: usize) -> Outcome<()> {
     ];
     let few = alone(&mut desk, rounds, each).await?;
     let (memory_before, began) = (available()?, Instant::now());
-    let made = fill(&desk.server, live.saturating_sub(1), WORKERS).await?;
+    let made = fill(&desk.server, live.saturating_sub(1), WORKERS, None).await?;
     let filling = began.elapsed();
     let memory = (memory_before - available()?) / made.len().max(1) as f64;
     let many = alone(&mut desk, rounds, each).await?;
@@ -80,9 +80,12 @@ pub(crate) async fn measure(quick: bool, live: usize) -> Outcome<()> {
 async fn together(desk: &mut Desk, runtimes: &Runtimes, rounds: usize) -> Outcome<()> {
     let mut total = Measure::new(format!("{AT_ONCE} at once, all of them"), Unit::Microseconds);
     let mut each = Measure::new(format!("{AT_ONCE} at once, per create"), Unit::Microseconds);
+    let mut waits = [(0.5, "p50"), (0.99, "p99"), (1.0, "the longest")].map(|(quantile, name)| {
+        (quantile, Measure::new(format!("{AT_ONCE} at once, until one is ready, {name}"), Unit::Microseconds))
+    });
     for _ in 0..rounds {
-        let began = Instant::now();
-        let made = fill(&desk.server, AT_ONCE, AT_ONCE).await?;
+        let (began, mut times) = (Instant::now(), Times::new()?);
+        let made = fill(&desk.server, AT_ONCE, AT_ONCE, Some(&mut times)).await?;
         let ours = began.elapsed().as_micros() as f64;
         empty(&desk.server, made, WORKERS).await?;
         let theirs = match runtimes.has("bwrap") {
@@ -96,8 +99,11 @@ async fn together(desk: &mut Desk, runtimes: &Runtimes, rounds: usize) -> Outcom
         };
         total.note(ours, theirs);
         each.note(ours / AT_ONCE as f64, theirs / AT_ONCE as f64);
+        waits.iter_mut().for_each(|(quantile, measure)| measure.note_alone(times.at(*quantile)));
     }
-    report::table("many: POST …/sandboxes?wait=ready, many at once, against as many bwrap", &[total, each])
+    let waits = waits.map(|(_, measure)| measure);
+    let all = [[total, each].as_slice(), &waits].concat();
+    report::table("many: POST …/sandboxes?wait=ready, many at once, against as many bwrap", &all)
 }
 
 /// Creates one after the other; each is destroyed before the next.
@@ -116,8 +122,8 @@ async fn alone(desk: &mut Desk, rounds: usize, each: usize) -> Outcome<Vec<Times
     Ok(all)
 }
 
-/// So many sandboxes, asked for by so many connections.
-async fn fill(server: &Server, count: usize, workers: usize) -> Outcome<Vec<String>> {
+/// So many sandboxes, asked for by so many connections. How long each took is noted when somebody wants to know.
+async fn fill(server: &Server, count: usize, workers: usize, mut times: Option<&mut Times>) -> Outcome<Vec<String>> {
     let request = server.request("POST", "/api/v1/sandboxes?wait=ready", Some(SMALL));
     let mut tasks = JoinSet::new();
     for worker in 0..workers {
@@ -127,16 +133,21 @@ async fn fill(server: &Server, count: usize, workers: usize) -> Outcome<Vec<Stri
             let mut line = Connection::open(address).await?;
             let mut made = Vec::new();
             for _ in 0..share {
+                let began = Instant::now();
                 let sandbox = serde_json::from_slice(line.ask(&request).await?)?;
+                let took = began.elapsed();
                 is(&sandbox, "ready")?;
-                made.push(text(&sandbox, "id")?.to_owned());
+                made.push((text(&sandbox, "id")?.to_owned(), took));
             }
             Outcome::Ok(made)
         });
     }
     let mut made = Vec::new();
     while let Some(done) = tasks.join_next().await {
-        made.extend(done??);
+        for (id, took) in done?? {
+            times.as_mut().map_or(Ok(()), |times| times.note(took))?;
+            made.push(id);
+        }
     }
     Ok(made)
 }

@@ -6,6 +6,7 @@ pub(crate) mod checkout;
 pub(crate) mod create;
 pub(crate) mod exec;
 pub(crate) mod files;
+pub(crate) mod fleet;
 pub(crate) mod fork;
 pub(crate) mod many;
 pub(crate) mod pause;
@@ -35,7 +36,20 @@ struct Desk {
 impl Desk {
     /// A server of its own, so many slots waiting in its pool.
     async fn open(pool: usize) -> Outcome<Desk> {
-        let server = Server::desk(pool)?;
+        Desk::open_on(pool, None).await
+    }
+
+    /// The same with its rows in a PostgreSQL, where an address is given.
+    async fn open_on(pool: usize, database: Option<&str>) -> Outcome<Desk> {
+        Desk::at(Server::desk(pool, database)?).await
+    }
+
+    /// One where nothing waits: each sandbox is made from nothing.
+    async fn bare() -> Outcome<Desk> {
+        Desk::at(Server::bare_desk()?).await
+    }
+
+    async fn at(server: Server) -> Outcome<Desk> {
         let line = Connection::open(server.address).await?;
         Ok(Desk { server, line })
     }
@@ -108,6 +122,11 @@ impl Times {
 
     fn note(&mut self, took: Duration) -> Outcome<()> {
         Ok(self.0.record(u64::try_from(took.as_micros())?)?)
+    }
+
+    /// Takes in what was noted elsewhere.
+    fn add(&mut self, other: &Times) -> Outcome<()> {
+        Ok(self.0.add(&other.0)?)
     }
 
     fn at(&self, quantile: f64) -> f64 {

@@ -24,12 +24,15 @@ use crate::{
 /// How long a server may take to end.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Keeps a server until the measuring process is gone.
+/// Keeps a server until the measuring process is gone: how many slots, how many shells, which database.
 pub(crate) async fn serve() -> Outcome<()> {
-    let (pool, parent_is_gone) = server::hear_parent()?;
+    let (words, parent_is_gone) = server::hear_parent()?;
+    let mut words = words.split_whitespace();
+    let pool = words.next().unwrap_or("0");
+    let (shells, database) = (words.next().filter(|word| *word != server::USUAL), words.next());
     let folder = tempfile::Builder::new().prefix("carrel-bench-desk.").tempdir()?;
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700))?;
-    let (mut child, address) = start(folder.path(), pool.trim())?;
+    let (mut child, address) = start(folder.path(), pool, shells, database)?;
     let key = fs::read_to_string(folder.path().join("admin.key"))?.trim().to_owned();
     writeln!(io::stdout().lock(), "{address} {key} {} {}", child.id(), folder.path().display())?;
     let _ = parent_is_gone.await;
@@ -40,11 +43,16 @@ pub(crate) async fn serve() -> Outcome<()> {
     emptied
 }
 
-fn start(data: &Path, pool: &str) -> Outcome<(Child, SocketAddr)> {
+fn start(data: &Path, pool: &str, shells: Option<&str>, database: Option<&str>) -> Outcome<(Child, SocketAddr)> {
     // This very program, even when another one was built meanwhile.
     let mut command = Command::new("/proc/self/exe");
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("CARREL_")) {
         command.env_remove(name);
+    }
+    if let Some(address) = database {
+        // A schema of its own: what an earlier run left is not read.
+        command.env("CARREL_DATABASE_URL", address);
+        command.env("CARREL_DATABASE_SCHEMA", format!("carrel_bench_{}", std::process::id()));
     }
     command
         .env_remove("DATABASE_URL")
@@ -54,6 +62,7 @@ fn start(data: &Path, pool: &str) -> Outcome<(Child, SocketAddr)> {
         .env("CARREL_WORK_AT_ONCE", "64")
         .env("CARREL_WORK_PER_REPO", "64")
         .env("CARREL_LOG_LEVEL", "warn")
+        .envs(shells.map(|shells| ("CARREL_LOCAL_SHELLS", shells)))
         .args(["serve", "--listen", "127.0.0.1:0", "--data"])
         .arg(data)
         .stdin(Stdio::null())

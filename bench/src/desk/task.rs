@@ -15,7 +15,8 @@ use crate::{
 };
 
 /// Writes a line, and commits. Whatever else it takes is the platform's.
-const AGENT: &str = "echo \"$CARREL_TASK\" >\"note-$CARREL_TASK\"; git add -A; git commit -qm 'docs: a note'";
+pub(super) const AGENT: &str =
+    "echo \"$CARREL_TASK\" >\"note-$CARREL_TASK\"; git add -A; git commit -qm 'docs: a note'";
 /// Slots that wait.
 const POOL: usize = 4;
 
@@ -45,17 +46,19 @@ pub(crate) async fn measure(quick: bool) -> Outcome<()> {
     };
     say("one at a time, p50".into(), times.at(0.5), "under 300 ms");
     say("one at a time, p99".into(), times.at(0.99), "");
-    for (step, (sum, count)) in &after {
-        let (sum_before, count_before) = before.get(step).copied().unwrap_or_default();
-        if *count > count_before {
-            // A step that is taken twice for one task counts twice: parts of the whole, not of the step.
-            say(format!("  of it: {step}"), (sum - sum_before) / alone as f64 * 1e6, "");
-        }
+    for (step, took) in parts(&before, &after, alone) {
+        say(format!("  of it: {step}"), took, "");
     }
     let at_once = if quick { 8 } else { 50 };
+    let before = steps(&mut desk).await?;
     let times = together(&desk.server, at_once).await?.0;
+    let after = steps(&mut desk).await?;
     say(format!("{at_once} at once, p50"), times.at(0.5), "");
     say(format!("{at_once} at once, p99"), times.at(0.99), "");
+    // What is left to the whole is the time that it waited for room.
+    for (step, took) in parts(&before, &after, at_once) {
+        say(format!("  of it, on average: {step}"), took, "");
+    }
     let hundred = if quick { 16 } else { 100 };
     let busy = busy_seconds()?;
     let (_, wall) = together(&desk.server, hundred).await?;
@@ -64,6 +67,19 @@ pub(crate) async fn measure(quick: bool) -> Outcome<()> {
     say(format!("{hundred} tasks, all of them"), wall * 1e6, "");
     say(format!("{hundred} tasks, processors' time / cores"), ideal * 1e6, "wall near it");
     report::table("a task, from its card to an open pull request, without the agent's own time", &lines)
+}
+
+/// What the steps of tasks took in all, in seconds, and how many there were.
+pub(super) type Steps = BTreeMap<String, Taken>;
+
+/// What each step took of one task on average, between two readings, in microseconds. A step that is taken twice for one
+/// task counts twice: parts of the whole, not of the step.
+fn parts(before: &Steps, after: &Steps, tasks: usize) -> Vec<(String, f64)> {
+    let part = |(step, taken): (&String, &Taken)| {
+        let taken = taken.clone().since(before.get(step));
+        (taken.count > 0.0).then(|| (step.clone(), taken.sum / tasks as f64 * 1e6))
+    };
+    after.iter().filter_map(part).collect()
 }
 
 /// One card, until its pull request is open.
@@ -104,11 +120,53 @@ async fn together(server: &Server, count: usize) -> Outcome<(Times, f64)> {
     Ok((times, began.elapsed().as_secs_f64()))
 }
 
-/// What the steps of tasks took so far, in seconds, and how many there were.
-async fn steps(desk: &mut Desk) -> Outcome<BTreeMap<String, (f64, f64)>> {
+/// What a step took so far, in seconds, as the server counts it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Taken {
+    /// All of it.
+    pub(super) sum: f64,
+    /// How often.
+    pub(super) count: f64,
+    /// How often it took no longer than so many seconds; the shortest first.
+    buckets: Vec<(f64, f64)>,
+}
+
+impl Taken {
+    /// What it took since an earlier look.
+    pub(super) fn since(mut self, earlier: Option<&Taken>) -> Taken {
+        let Some(earlier) = earlier else { return self };
+        (self.sum, self.count) = (self.sum - earlier.sum, self.count - earlier.count);
+        for (limit, count) in &mut self.buckets {
+            let known = earlier.buckets.iter().find(|(other, _)| other == limit);
+            *count -= known.map_or(0.0, |(_, count)| *count);
+        }
+        self
+    }
+
+    /// How long it took at most in this part of all cases: evenly spread within a bucket, as Prometheus has it.
+    pub(super) fn at(&self, quantile: f64) -> f64 {
+        let wanted = self.count * quantile;
+        let (mut from, mut below) = (0.0, 0.0);
+        for (limit, count) in &self.buckets {
+            if *count >= wanted && *count > below {
+                // Beyond the last limit nothing is known but that it was longer.
+                return if limit.is_finite() {
+                    from + (limit - from) * (wanted - below) / (count - below)
+                } else {
+                    from
+                };
+            }
+            (from, below) = (*limit, *count);
+        }
+        from
+    }
+}
+
+/// What the steps of tasks took so far.
+pub(super) async fn steps(desk: &mut Desk) -> Outcome<Steps> {
     let request = desk.server.request("GET", "/metrics", None);
     let told = String::from_utf8(desk.line.ask(&request).await?.to_vec())?;
-    let mut steps: BTreeMap<String, (f64, f64)> = BTreeMap::new();
+    let mut steps = Steps::new();
     for line in told.lines() {
         let Some(rest) = line.strip_prefix("carrel_task_step_seconds_") else { continue };
         let step = rest.split("step=\"").nth(1).and_then(|rest| rest.split('"').next());
@@ -116,16 +174,21 @@ async fn steps(desk: &mut Desk) -> Outcome<BTreeMap<String, (f64, f64)>> {
         let (Some(step), Some(number)) = (step, number) else { continue };
         let held = steps.entry(step.to_owned()).or_default();
         if rest.starts_with("sum") {
-            held.0 = number;
+            held.sum = number;
         } else if rest.starts_with("count") {
-            held.1 = number;
+            held.count = number;
+        } else if let Some(limit) = rest.split("le=\"").nth(1).and_then(|rest| rest.split('"').next()) {
+            held.buckets.push((limit.parse().unwrap_or(f64::INFINITY), number));
         }
+    }
+    for taken in steps.values_mut() {
+        taken.buckets.sort_by(|one, other| one.0.total_cmp(&other.0));
     }
     Ok(steps)
 }
 
 /// How long all processors of this machine were busy since it started, in seconds.
-fn busy_seconds() -> Outcome<f64> {
+pub(super) fn busy_seconds() -> Outcome<f64> {
     let told = fs::read_to_string("/proc/stat")?;
     let first = told.lines().next().ok_or("no processors")?;
     let ticks: Vec<f64> = first.split_whitespace().skip(1).filter_map(|word| word.parse().ok()).collect();
@@ -133,4 +196,21 @@ fn busy_seconds() -> Outcome<f64> {
     let busy: f64 =
         ticks.iter().take(8).enumerate().filter(|(at, _)| ![3, 4].contains(at)).map(|(_, ticks)| ticks).sum();
     Ok(busy / 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quantile_lies_in_the_bucket_that_holds_it() {
+        let earlier = Taken { sum: 1.0, count: 2.0, buckets: vec![(0.1, 2.0), (0.5, 2.0), (f64::INFINITY, 2.0)] };
+        let now = Taken { sum: 9.0, count: 12.0, buckets: vec![(0.1, 7.0), (0.5, 11.0), (f64::INFINITY, 12.0)] };
+        let taken = now.since(Some(&earlier));
+        assert_eq!((taken.sum, taken.count), (8.0, 10.0));
+        assert!((taken.at(0.5) - 0.1).abs() < 1e-9, "{}", taken.at(0.5));
+        assert!((taken.at(0.7) - 0.3).abs() < 1e-9, "{}", taken.at(0.7));
+        assert_eq!(taken.at(0.99), 0.5, "longer than the last limit is all that is known");
+        assert_eq!(Taken::default().at(0.5), 0.0);
+    }
 }

@@ -28,6 +28,9 @@ pub struct Offer {
     pub program: Program,
 }
 
+/// What stands where no command installs a program.
+const BY_HAND: &str = "see its home page";
+
 const fn npm(
     name: &'static str,
     install: &'static str,
@@ -82,7 +85,7 @@ const CODEX_ACP: Program = npm(
 const GOOSE: Program = Program {
     name: "goose",
     version: &["goose", "--version"],
-    install: "see its home page",
+    install: BY_HAND,
     home: "https://block.github.io/goose",
 };
 
@@ -110,11 +113,6 @@ impl Offer {
             None => "It has to be in the sandbox's template.".to_owned(),
         }
     }
-
-    /// A recipe for a template with this program in it, on top of another template.
-    pub fn recipe(&self, from: &str) -> String {
-        self.program.recipe(from)
-    }
 }
 
 impl Program {
@@ -129,9 +127,13 @@ impl Program {
         }
     }
 
-    /// A `Recipefile` for a template with this program in it, on top of another template.
-    pub fn recipe(&self, from: &str) -> String {
-        format!("FROM {from}\nUSER root\nRUN {}\nUSER user\nRUN {}\n", self.install, self.version.join(" "))
+    /// A `Recipefile` for a template with this program in it, on top of another template. Nothing for one that is not
+    /// installed by a command.
+    pub fn recipe(&self, from: &str) -> Option<String> {
+        if self.install == BY_HAND {
+            return None;
+        }
+        Some(format!("FROM {from}\nUSER root\nRUN {}\nUSER user\nRUN {}\n", self.install, self.version.join(" ")))
     }
 
     /// What to say when it is not in the sandbox.

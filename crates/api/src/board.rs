@@ -2,14 +2,19 @@
 
 use axum::{
     Router,
-    extract::Path,
-    http::{HeaderMap, StatusCode, header},
+    extract::{Path, State},
+    http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Redirect, Response},
     routing::get,
 };
 use rust_embed::{EmbeddedFile, RustEmbed};
 
-use crate::{door::Problem, house::Doors};
+use crate::{
+    door::Problem,
+    e2b,
+    house::{Doors, POLICY},
+    passes,
+};
 
 #[derive(RustEmbed)]
 #[folder = "$CARREL_BOARD"]
@@ -18,8 +23,28 @@ struct Board;
 pub(crate) fn routes() -> Router<Doors> {
     Router::new()
         .route("/app", get(|| async { Redirect::temporary("/app/") }))
-        .route("/app/", get(|headers: HeaderMap| async move { show("index.html", &headers) }))
-        .route("/app/{*path}", get(|Path(path): Path<String>, headers: HeaderMap| async move { show(&path, &headers) }))
+        .route("/app/", get(index))
+        .route("/app/{*path}", get(named))
+}
+
+async fn index(State(doors): State<Doors>, headers: HeaderMap) -> Response {
+    with_policy(&doors, &headers, show("index.html", &headers))
+}
+
+async fn named(State(doors): State<Doors>, Path(path): Path<String>, headers: HeaderMap) -> Response {
+    with_policy(&doors, &headers, show(&path, &headers))
+}
+
+/// The board shows ports of sandboxes in frames, under the names that they have for this browser. Nothing else is let in by it.
+fn with_policy(doors: &Doors, headers: &HeaderMap, mut page: Response) -> Response {
+    if let Some(domain) = e2b::domain(doors, headers).filter(|domain| passes::is_plain(domain)) {
+        let scheme = if doors.options.secure { "https" } else { "http" };
+        let policy = format!("{POLICY}; frame-src 'self' {scheme}://*.{domain}");
+        if let Ok(policy) = HeaderValue::from_str(&policy) {
+            page.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
+        }
+    }
+    page
 }
 
 /// A file of the board; any other path is a page that the board itself knows how to draw.

@@ -56,8 +56,8 @@ impl Behind for BackDoors {
         }
     }
 
-    async fn turned_back(&self, sandbox: &SandboxId, host: &str, why: &str) {
-        if let Err(error) = self.control.outbound().turned_back(sandbox, host, why).await {
+    async fn turned_back(&self, sandbox: &SandboxId, host: &str, port: Option<u16>, why: &str) {
+        if let Err(error) = self.control.outbound().turned_back(sandbox, host, port, why).await {
             tracing::debug!(error = &error as &dyn std::error::Error, "a refusal was not told");
         }
     }

@@ -23,7 +23,7 @@ async fn alive() -> &'static str {
 /// Whether the server can work.
 #[utoipa::path(get, path = "/readyz", tag = "health", security(()),
     responses((status = 200, description = "It can.", body = ReadinessView), (status = 503, description = "It cannot.", body = ReadinessView)))]
-async fn ready(State(doors): State<Doors>) -> Response {
+pub(crate) async fn ready(State(doors): State<Doors>) -> Response {
     let view = doors.control.readiness().await;
     match view.status {
         Readiness::Ready | Readiness::Degraded => (StatusCode::OK, axum::Json(view)).into_response(),

@@ -22,7 +22,7 @@ use utoipa_swagger_ui::SwaggerUi;
 use crate::{
     board,
     door::{self, Limiter, Problem},
-    e2b, git, health, hooks, llm, mcp, v1,
+    e2b, fellows, git, health, hooks, llm, mcp, v1,
 };
 
 /// How the doors behave.
@@ -42,6 +42,8 @@ pub struct Options {
     pub sandbox_domain: Option<String>,
     /// What the template of the code interpreter is made of, where there is one.
     pub interpreter: Option<e2b::interpreter::Interpreter>,
+    /// Who vouches for the certificates of other nodes (PEM), beside those whom everybody knows.
+    pub node_authority: Option<Vec<u8>>,
     /// Shows the numbers, when they are recorded.
     pub metrics: Option<PrometheusHandle>,
 }
@@ -60,13 +62,16 @@ pub(crate) struct Doors {
     pub(crate) models: Arc<llm::Lines>,
     /// The browsers that may come to ports.
     pub(crate) passes: Arc<crate::passes::Passes>,
+    /// The lines to other nodes.
+    pub(crate) fellows: Arc<fellows::Lines>,
 }
 
 impl Doors {
     pub(crate) fn new(control: Control, options: Options) -> Doors {
         let limiter = Arc::new(Limiter::new(&options));
         let (e2b, readers, models, passes) = (Arc::default(), Arc::default(), Arc::default(), Arc::default());
-        Doors { control, options: Arc::new(options), limiter, e2b, readers, models, passes }
+        let fellows = Arc::default();
+        Doors { control, options: Arc::new(options), limiter, e2b, readers, models, passes, fellows }
     }
 }
 
@@ -104,13 +109,18 @@ fn described() -> OpenApiRouter<Doors> {
 
 /// Our own doors by themselves, for what asks them from inside this process.
 pub(crate) fn desks(doors: &Doors) -> Router {
-    described().split_for_parts().0.with_state(doors.clone())
+    let passing = middleware::from_fn_with_state(doors.clone(), fellows::pass_on);
+    described().split_for_parts().0.layer(passing).with_state(doors.clone())
 }
 
 /// The description of the API.
 pub fn openapi() -> utoipa::openapi::OpenApi {
     described().split_for_parts().1
 }
+
+/// What our own pages may load, and from where.
+pub(crate) const POLICY: &str = "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; \
+    connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
 
 /// All routes, ready to be served.
 pub fn router(control: Control, options: Options) -> Router {
@@ -122,6 +132,7 @@ pub fn router(control: Control, options: Options) -> Router {
         )
     });
     let doors = Doors::new(control, options);
+    let passing = || middleware::from_fn_with_state(doors.clone(), fellows::pass_on);
     let (api, openapi) = described().split_for_parts();
     let pages = Router::new()
         .merge(SwaggerUi::new("/docs").url("/api/v1/openapi.json", openapi))
@@ -130,11 +141,11 @@ pub fn router(control: Control, options: Options) -> Router {
     let router = Router::new()
         .route("/", get(|| async { Redirect::temporary("/app/") }))
         // What was true of a card a moment ago is kept by nobody on the way.
-        .merge(api.layer(SetResponseHeaderLayer::if_not_present(
+        .merge(api.layer(passing()).layer(SetResponseHeaderLayer::if_not_present(
             axum::http::header::CACHE_CONTROL,
             HeaderValue::from_static("no-store"),
         )))
-        .merge(e2b::routes())
+        .merge(e2b::routes().layer(passing()))
         .merge(git::routes())
         .merge(llm::routes())
         .merge(mcp::routes(desks(&doors), doors.control.clone()))
@@ -146,10 +157,7 @@ pub fn router(control: Control, options: Options) -> Router {
         .layer(CatchPanicLayer::custom(Problem::from_panic))
         .layer(SetResponseHeaderLayer::if_not_present(
             axum::http::header::CONTENT_SECURITY_POLICY,
-            HeaderValue::from_static(
-                "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; connect-src 'self'; \
-                 frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
-            ),
+            HeaderValue::from_static(POLICY),
         ))
         .layer(SetResponseHeaderLayer::if_not_present(
             axum::http::header::X_CONTENT_TYPE_OPTIONS,
@@ -163,6 +171,7 @@ pub fn router(control: Control, options: Options) -> Router {
         .layer(middleware::from_fn_with_state(doors.clone(), e2b::in_their_words))
         // Outside of our own headers and limits: they are for our own pages.
         .layer(middleware::from_fn_with_state(doors.clone(), e2b::plane::by_name))
+        .layer(middleware::from_fn_with_state(doors.clone(), fellows::receive))
         .layer(middleware::from_fn_with_state(doors.clone(), door::around))
         .layer(middleware::map_request(door::hear_out))
         .with_state(doors);

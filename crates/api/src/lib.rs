@@ -8,6 +8,7 @@ mod board;
 mod door;
 mod e2b;
 mod entrance;
+mod fellows;
 mod git;
 mod hatch;
 mod health;
@@ -19,7 +20,7 @@ mod passes;
 mod v1;
 
 pub use attend::attend;
-pub use e2b::interpreter::Interpreter;
+pub use e2b::interpreter::{Interpreter, prepare_ahead};
 pub use entrance::{Entrance, Peer, Wire};
 pub use hatch::hatch;
 pub use house::{Options, openapi, router};

@@ -9,7 +9,8 @@ use crate::{
     client::{self, Client},
     config,
     data::DataDir,
-    df, doctor,
+    df::{self, DfArgs},
+    doctor,
     failure::Failure,
     run, say, serve,
     support::{self, SupportArgs},
@@ -74,6 +75,9 @@ enum Verb {
     /// Pull requests
     #[command(subcommand)]
     Pull(client::pull::Verb),
+    /// Nodes: the servers that are this house
+    #[command(subcommand)]
+    Node(client::node::Verb),
     /// Keys
     #[command(subcommand)]
     Key(client::key::Verb),
@@ -94,6 +98,8 @@ enum Verb {
     Top(client::top::Args),
     /// Read the audit, newest first
     Audit(client::audit::Args),
+    /// Say what members and repositories may have, and how much of it is used
+    Quotas,
     /// Print a link that signs a browser in, once
     SignIn {
         /// Open it in a browser
@@ -107,7 +113,9 @@ enum Verb {
     /// Make a house from such a file, in an empty data directory
     Restore(RestoreArgs),
     /// Say what this house takes on disk, and what makes it smaller
-    Df,
+    Df(DfArgs),
+    /// Carry out what nobody needs any more: records of sandboxes that are gone, checkouts nobody stands on
+    Prune(client::prune::Args),
     /// Write a file for whoever helps: findings and numbers, no secret and nobody's work
     Support(SupportArgs),
     /// Measure this host, with the peers found on it in the same run
@@ -137,6 +145,15 @@ pub(crate) struct ServeArgs {
     /// The configuration file [default: carrel.toml in the data directory]
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
+    /// A Redis that all nodes share, for lanes, rates and what was looked at [default: the database does it all]
+    #[arg(long, value_name = "URL", hide_env_values = true)]
+    pub(crate) redis: Option<String>,
+    /// The folder that all nodes share, for the repositories [default: in the data directory]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) library: Option<String>,
+    /// Where other nodes reach this one [default: the address that browsers see]
+    #[arg(long, value_name = "URL")]
+    pub(crate) node_url: Option<String>,
     /// A certificate (PEM): then the server is called by https alone; `carrel tls init` makes one
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     pub(crate) tls_cert: Option<String>,
@@ -179,8 +196,8 @@ impl Cli {
         let data = || DataDir::find(common.data.clone());
         let client = || Client::new(&common);
         match self.verb {
-            Verb::Serve(args) => serve::serve(data()?, args, None).await,
-            Verb::Run(args) => run::run(data()?, common.clone(), *args).await,
+            Verb::Serve(args) => Box::pin(serve::serve(data()?, args, None)).await,
+            Verb::Run(args) => Box::pin(run::run(data()?, common.clone(), *args)).await,
             Verb::Doctor(args) => doctor::doctor(&data()?, &args, &common).await,
             Verb::Config(args) => show_config(&data()?, &args, common.json),
             Verb::Sandbox(verb) => verb.run(&client()?).await,
@@ -190,6 +207,7 @@ impl Cli {
             Verb::Session(verb) => verb.run(&client()?).await,
             Verb::Agent(verb) => verb.run(&client()?).await,
             Verb::Pull(verb) => verb.run(&client()?).await,
+            Verb::Node(verb) => verb.run(&client()?).await,
             Verb::Key(verb) => verb.run(&client()?, &data()?).await,
             Verb::Tls(verb) => verb.run(&data()?, common.json),
             Verb::Secret(verb) => verb.run(&client()?).await,
@@ -198,9 +216,11 @@ impl Cli {
             Verb::Events(args) => args.run(&client()?).await,
             Verb::Top(args) => args.run(&client()?).await,
             Verb::Audit(args) => args.run(&client()?).await,
+            Verb::Prune(args) => args.run(&client()?).await,
+            Verb::Quotas => client::quotas::run(&client()?).await,
             Verb::Backup(args) => backup::backup(&data()?, args, common.json).await,
             Verb::Restore(args) => backup::restore(&data()?, args, common.json).await,
-            Verb::Df => df::df(&data()?, common.json),
+            Verb::Df(args) => df::df(&data()?, args, common.json),
             Verb::Support(args) => support::support(&data()?, args, &common).await,
             Verb::SshConfig(args) => args.run(&common).await,
             Verb::SignIn { open } => client::sign_in(&client()?, open).await,

@@ -1,6 +1,11 @@
 //! The configuration: defaults, then `carrel.toml`, then the environment, then flags; and where each value came from.
 
-use std::{collections::BTreeMap, num::NonZeroU32, path::Path, time::Duration};
+use std::{
+    collections::BTreeMap,
+    num::NonZeroU32,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use carrel_control::{self as control, Patience, Retention};
 use carrel_model::{
@@ -22,7 +27,8 @@ use crate::{
 };
 
 /// Variables of the field that keep their meaning, and our keys for them.
-const KNOWN: [(&str, &str); 4] = [
+const KNOWN: [(&str, &str); 5] = [
+    ("REDIS_URL", "nodes.redis"),
     ("E2B_API_KEY", "e2b.api_key"),
     ("E2B_DOMAIN", "e2b.domain"),
     ("E2B_API_URL", "e2b.api_url"),
@@ -35,6 +41,7 @@ const KNOWN: [(&str, &str); 4] = [
 pub(crate) struct Config {
     pub(crate) server: Server,
     pub(crate) database: Database,
+    pub(crate) nodes: Nodes,
     pub(crate) sandboxes: Sandboxes,
     pub(crate) keepers: Keepers,
     pub(crate) retention: Remember,
@@ -50,6 +57,7 @@ pub(crate) struct Config {
     #[serde(default)]
     pub(crate) prices: crate::models::OwnPrices,
     pub(crate) budgets: Budgets,
+    pub(crate) quotas: Quotas,
 }
 
 macro_rules! section {
@@ -99,6 +107,19 @@ section!(
     }
 );
 section!(
+    /// Several servers that are one house.
+    Nodes {
+        /// Where other nodes reach this one, when it is not what browsers see: `http://10.0.0.5:7070`.
+        url: String = String::new(),
+        /// The folder that all nodes share, for the repositories; in the data directory when empty.
+        library: String = String::new(),
+        /// Who vouches for the certificates of other nodes (PEM), when they are not known everywhere.
+        ca: String = String::new(),
+        /// A Redis that all nodes share: `redis://:PASSWORD@host:6379/0`. Better in the environment than in a file.
+        redis: Hidden = Hidden::default(),
+    }
+);
+section!(
     /// What a sandbox gets where a request is silent.
     Sandboxes {
         provider: ProviderName = "local".parse().expect("a good name"),
@@ -131,6 +152,8 @@ section!(
         transcript_days: Whole<1, 36_500> = whole(30),
         kept_days: Whole<1, 36_500> = whole(90),
         request_hours: Whole<1, 8_760> = whole(24),
+        /// Rows of sandboxes that are gone; for good when zero.
+        gone_days: Whole<0, 36_500> = whole(0),
     }
 );
 section!(
@@ -172,10 +195,14 @@ section!(
         pool: Whole<0, 10_000> = whole(4),
         /// How many wait for all of them together.
         pool_cap: Whole<0, 100_000> = whole(16),
+        /// How many shells wait for templates that nothing waits for: namespaces and cgroups, without a root.
+        shells: Whole<0, 1000> = whole(2),
         /// What sandboxes write to: `auto`, `folder` or `image`.
         disk: String = "auto".into(),
         /// How large an image may grow, in GiB; half of what is free when zero.
         disk_gb: Whole<0, 1_048_576> = whole(0),
+        /// When the template of the code interpreter is made: `asked`, by the first who wants it, or `ahead`, at the start.
+        interpreter: String = "asked".into(),
     }
 );
 section!(
@@ -227,6 +254,24 @@ section!(
         task_usd: Dollars = Dollars::ZERO,
         /// Everything together in one day, in UTC.
         day_usd: Dollars = Dollars::ZERO,
+    }
+);
+
+section!(
+    /// How much one member and one repository may have. Nothing is refused when zero; admins are never refused.
+    Quotas {
+        /// Sandboxes that live, besides the desks of tasks.
+        member_sandboxes: Whole<0, 1_000_000> = whole(0),
+        /// Tasks that are not merged or closed.
+        member_tasks: Whole<0, 1_000_000> = whole(0),
+        /// What models may cost in one day, in UTC.
+        member_day_usd: Dollars = Dollars::ZERO,
+        /// Tasks that are not merged or closed.
+        repo_tasks: Whole<0, 1_000_000> = whole(0),
+        /// What models may cost in one day, in UTC.
+        repo_day_usd: Dollars = Dollars::ZERO,
+        /// How many MiB its mirror may take before nothing new begins in it.
+        repo_disk_mb: Whole<0, 1_073_741_824> = whole(0),
     }
 );
 
@@ -359,6 +404,11 @@ fn without_credentials(text: &str) -> String {
 }
 
 impl Config {
+    /// The folder that all nodes share, when there is one.
+    pub(crate) fn shared_library(&self) -> Option<PathBuf> {
+        Some(PathBuf::from(&self.nodes.library)).filter(|folder| !folder.as_os_str().is_empty())
+    }
+
     pub(crate) fn defaults(&self) -> Defaults {
         let sandboxes = &self.sandboxes;
         Defaults {
@@ -399,6 +449,21 @@ impl Config {
             idle: sandbox::Lifetime::new(work.idle_s.get()),
             save_every: Duration::from_secs(work.save_s.get()),
             tries: work.tries.get() as u32,
+            quotas: self.quotas(),
+        }
+    }
+
+    fn quotas(&self) -> control::Quotas {
+        let most = |number: u64| Some(number).filter(|number| *number > 0);
+        let cost = |budget: Dollars| Some(budget).filter(|budget| *budget > Dollars::ZERO);
+        let quotas = &self.quotas;
+        control::Quotas {
+            member_sandboxes: most(quotas.member_sandboxes.get()),
+            member_tasks: most(quotas.member_tasks.get()),
+            member_day: cost(quotas.member_day_usd),
+            repo_tasks: most(quotas.repo_tasks.get()),
+            repo_day: cost(quotas.repo_day_usd),
+            repo_disk_mb: most(quotas.repo_disk_mb.get()),
         }
     }
 
@@ -409,6 +474,9 @@ impl Config {
             transcripts: SignedDuration::from_hours(keep.transcript_days.get() as i64 * 24),
             requests: SignedDuration::from_hours(keep.request_hours.get() as i64),
             kept: SignedDuration::from_hours(keep.kept_days.get() as i64 * 24),
+            gone: Some(keep.gone_days.get())
+                .filter(|days| *days > 0)
+                .map(|days| SignedDuration::from_hours(days as i64 * 24)),
         }
     }
 

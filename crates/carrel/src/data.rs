@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File, OpenOptions},
-    io::{ErrorKind, Read, Write},
+    io::{ErrorKind, Write},
     os::{
         linux::net::SocketAddrExt,
         unix::{
@@ -15,7 +15,11 @@ use std::{
 
 use carrel_model::{NodeId, key::KeySecret};
 use carrel_vault::{Keychain, MasterKey};
-use rustix::fs::{FlockOperation, flock};
+use rustix::{
+    fs::{FlockOperation, flock},
+    io::Errno,
+    process::{Pid, test_kill_process},
+};
 use secrecy::ExposeSecret;
 
 use crate::failure::{Exit, Failure};
@@ -33,7 +37,9 @@ impl DataDir {
     /// `--data`, else `CARREL_DATA` (clap knows both), else the usual place.
     pub(crate) fn find(given: Option<PathBuf>) -> Result<Self, Failure> {
         if let Some(path) = given {
-            return Ok(DataDir(path));
+            // Launchers and runtimes work in folders of their own, where a relative path leads elsewhere.
+            let whole = std::path::absolute(&path);
+            return whole.map(DataDir).map_err(|error| DataDir(path).trouble("cannot be found", &error));
         }
         match std::env::var_os("HOME").filter(|home| !home.is_empty()) {
             Some(home) => Ok(DataDir(PathBuf::from(home).join(".local/share/carrel"))),
@@ -71,14 +77,16 @@ impl DataDir {
         let path = self.0.join("carrel.lock");
         let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&path);
         let mut file = open.map_err(|error| self.trouble("cannot be written", &error))?;
-        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
-            let mut pid = String::new();
-            let _ = file.read_to_string(&mut pid);
-            let who = if pid.trim().is_empty() { String::new() } else { format!(" (process {})", pid.trim()) };
-            let sentence = format!("another Carrel{who} serves from {}", self.0.display());
-            return Err(Failure::new(sentence)
-                .hint("stop it, or give another directory with --data")
-                .exit(Exit::Conflict));
+        let is_taken = || flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
+        if !is_taken() {
+            let pid = fs::read_to_string(&path).unwrap_or_default();
+            if !(is_dead(&pid) && comes_true(is_taken)) {
+                let who = if pid.trim().is_empty() { String::new() } else { format!(" (process {})", pid.trim()) };
+                let sentence = format!("another Carrel{who} serves from {}", self.0.display());
+                return Err(Failure::new(sentence)
+                    .hint("stop it, or give another directory with --data")
+                    .exit(Exit::Conflict));
+            }
         }
         let noted = file.set_len(0).and_then(|()| write!(file, "{}", std::process::id()));
         noted.map_err(|error| self.trouble("cannot be written", &error))?;
@@ -189,11 +197,54 @@ impl DataDir {
     }
 }
 
+/// Whether nobody has that number any more.
+fn is_dead(pid: &str) -> bool {
+    let pid = pid.trim().parse().ok().and_then(Pid::from_raw);
+    pid.is_some_and(|pid| test_kill_process(pid) == Err(Errno::SRCH))
+}
+
+/// Asks for a moment. A program that a killed server was about to start has what was its until it runs, which is soon;
+/// nobody tells when.
+fn comes_true(is_so: impl Fn() -> bool) -> bool {
+    (0..200).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        is_so()
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
+
+    #[test]
+    fn a_data_directory_is_the_same_place_wherever_somebody_works() {
+        let found = DataDir::find(Some("here".into())).unwrap();
+        assert_eq!(found.path(), std::env::current_dir().unwrap().join("here"));
+        assert_eq!(DataDir::find(Some("/there".into())).unwrap().path(), Path::new("/there"));
+        assert!(DataDir::find(Some(PathBuf::new())).is_err());
+    }
+
+    #[test]
+    fn what_a_killed_server_was_about_to_start_is_waited_for_and_a_living_one_is_not() {
+        let mut gone = std::process::Command::new("true").spawn().unwrap();
+        gone.wait().unwrap();
+        assert!(is_dead(&format!("{}\n", gone.id())));
+        assert!(!is_dead(&std::process::id().to_string()) && !is_dead(""));
+        let asked = std::cell::Cell::new(0);
+        assert!(comes_true(|| asked.replace(asked.get() + 1) == 2));
+
+        let folder = tempfile::tempdir().unwrap();
+        let data = DataDir::at(folder.path().to_owned());
+        let held = data.lock().unwrap();
+        fs::write(folder.path().join("carrel.lock"), gone.id().to_string()).unwrap();
+        std::thread::scope(|scope| {
+            let next = scope.spawn(|| data.lock().map(drop));
+            drop(held);
+            assert!(next.join().unwrap().is_ok());
+        });
+    }
 
     #[test]
     fn a_data_directory_belongs_to_one_server_and_its_key_to_one_user() {

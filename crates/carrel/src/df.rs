@@ -9,7 +9,7 @@ use std::{
 
 use serde::Serialize;
 
-use crate::{data::DataDir, failure::Failure, say};
+use crate::{cli::FileArgs, config::understand, data::DataDir, failure::Failure, say};
 
 /// One kind of thing.
 #[derive(Debug, Serialize, PartialEq, Eq)]
@@ -29,8 +29,18 @@ pub(crate) struct Disk {
     pub(crate) free: u64,
 }
 
-pub(crate) fn df(data: &DataDir, json: bool) -> Result<(), Failure> {
-    let disk = measure(data.path())?;
+#[derive(Debug, clap::Args)]
+pub(crate) struct DfArgs {
+    #[command(flatten)]
+    config: FileArgs,
+    /// The folder that all nodes share, as `serve` has it [default: as configured, else in the data directory]
+    #[arg(long, value_name = "DIR")]
+    library: Option<String>,
+}
+
+pub(crate) fn df(data: &DataDir, args: DfArgs, json: bool) -> Result<(), Failure> {
+    let config = understand(data, args.config.config.as_deref(), &[("nodes.library", args.library)])?.config;
+    let disk = measure(data.path(), config.shared_library().as_deref())?;
     if json {
         return say::json(&disk);
     }
@@ -44,7 +54,7 @@ pub(crate) fn df(data: &DataDir, json: bool) -> Result<(), Failure> {
 }
 
 /// Sizes are those of the blocks that files take; what several names share is counted once.
-pub(crate) fn measure(data: &Path) -> Result<Disk, Failure> {
+pub(crate) fn measure(data: &Path, shared: Option<&Path>) -> Result<Disk, Failure> {
     let unreadable = |error: std::io::Error| Failure::new(format!("{} cannot be looked at: {error}", data.display()));
     fs::metadata(data).map_err(unreadable)?;
     let local = data.join("local");
@@ -61,7 +71,7 @@ pub(crate) fn measure(data: &Path) -> Result<Disk, Failure> {
     let oci = data.join("oci");
     let mut shares = vec![
         share("database", database, false, "retention.*"),
-        share("repositories", vec![library.join("mirrors")], true, "carrel repo rm"),
+        share("repositories", vec![shared.unwrap_or(&library).join("mirrors")], true, "carrel repo rm"),
         share("checkouts", vec![library.join("layers")], true, "by themselves, when nobody stands on them"),
         share("sandboxes", vec![slots.join("slots"), oci.join("slots")], true, "carrel sandbox rm"),
         share("stored memory", vec![slots.join("memory")], true, "carrel sandbox resume, rm"),
@@ -127,13 +137,19 @@ mod tests {
         fs::write(place("local/slots/a/file"), vec![1; 300_000]).unwrap();
         fs::hard_link(place("local/slots/a/file"), place("local/slots/b/same")).unwrap();
         fs::write(place("elsewhere/file"), vec![1; 50_000]).unwrap();
-        let disk = measure(data.path()).unwrap();
+        let disk = measure(data.path(), None).unwrap();
         let find = |what| disk.shares.iter().find(|share| share.what == what).unwrap();
         assert!((100_000..200_000).contains(&find("database").bytes), "{disk:?}");
         assert!((300_000..400_000).contains(&find("sandboxes").bytes), "{disk:?}");
         assert_eq!((find("sandboxes").items, find("repositories").items), (Some(2), Some(1)));
         assert!((50_000..100_000).contains(&find("the rest").bytes), "{disk:?}");
         assert_eq!(disk.total, disk.shares.iter().map(|share| share.bytes).sum::<u64>());
+        let shared = tempfile::tempdir().unwrap();
+        fs::create_dir_all(shared.path().join("mirrors/theirs/1.git")).unwrap();
+        fs::write(shared.path().join("mirrors/theirs/1.git/pack"), vec![1; 700_000]).unwrap();
+        let disk = measure(data.path(), Some(shared.path())).unwrap();
+        let repos = disk.shares.iter().find(|share| share.what == "repositories").unwrap();
+        assert!((700_000..800_000).contains(&repos.bytes) && repos.items == Some(1), "{disk:?}");
         assert_eq!((readable(999), readable(1_234_000)), ("999 B".to_owned(), "1.2 MB".to_owned()));
     }
 }

@@ -111,6 +111,9 @@ impl From<StoreError> for Failure {
             StoreError::Foreign { .. } => {
                 ("give another place with --data or --database; nothing was changed", Exit::Conflict)
             }
+            StoreError::Redis { .. } => {
+                ("is it running, and is the password right? Nothing needs it: leave --redis out", Exit::Failed)
+            }
             StoreError::Astray => ("put the file back, or restore a backup", Exit::Failed),
             StoreError::Full => ("make room, then start Carrel again; `carrel df` says what takes it", Exit::Failed),
             StoreError::LeaseLost { .. } | StoreError::Corrupt { .. } | StoreError::Busy | StoreError::Failed(_) => {

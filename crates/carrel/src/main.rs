@@ -14,6 +14,7 @@ mod models;
 mod run;
 mod say;
 mod serve;
+mod spans;
 mod support;
 mod tls;
 mod values;

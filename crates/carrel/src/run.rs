@@ -45,21 +45,35 @@ pub(crate) struct RunArgs {
 pub(crate) async fn run(data: DataDir, common: Common, args: RunArgs) -> Result<(), Failure> {
     let client = Client::new(&common)?;
     if client.readiness().await.is_ok() {
-        return journey(&client, args).await;
+        return journey(&client, args, House::Theirs).await;
     }
     let quiet = ServeArgs { listen: Some("127.0.0.1:0".into()), ..ServeArgs::default() };
     let errand: serve::Errand = Box::new(move |url: String| {
         Box::pin(async move {
             let client = Client::new(&Common { url, ..common })?;
-            journey(&client, args).await
+            journey(&client, args, House::Own).await
         })
     });
-    serve::serve(data, quiet, Some(errand)).await
+    Box::pin(serve::serve(data, quiet, Some(errand))).await
 }
 
-async fn journey(client: &Client, args: RunArgs) -> Result<(), Failure> {
-    let repo = find_repo(client, &args.repo).await?;
+/// Whose house the journey is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum House {
+    /// A server that was there, and stays.
+    Theirs,
+    /// One for the journey alone: afterwards nobody answers.
+    Own,
+}
+
+async fn journey(client: &Client, args: RunArgs, house: House) -> Result<(), Failure> {
     let prompt = task::said(args.prompt)?;
+    if prompt.trim().is_empty() {
+        return Err(Failure::new("the prompt is empty")
+            .hint("say what shall be done: `carrel run \"…\"`")
+            .exit(Exit::Usage));
+    }
+    let repo = find_repo(client, &args.repo).await?;
     let title: String = prompt.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim().into();
     let new = NewTask {
         repo,
@@ -69,6 +83,7 @@ async fn journey(client: &Client, args: RunArgs) -> Result<(), Failure> {
         base: args.base,
         start: true,
         priority: None,
+        due: None,
         labels: vec![LABEL.to_owned()],
         depends_on: Vec::new(),
         isolation: None,
@@ -96,7 +111,15 @@ async fn journey(client: &Client, args: RunArgs) -> Result<(), Failure> {
     }
     let wanted = if args.merge { TaskPhase::Merged } else { TaskPhase::InReview };
     if ended.phase != wanted {
-        return Err(task::unfinished(&ended, wanted.word()));
+        let failure = task::unfinished(&ended, wanted.word());
+        return Err(match house {
+            House::Theirs => failure,
+            House::Own => {
+                let id = ended.id;
+                failure
+                    .hint(format!("`carrel serve`, then `carrel task show {id}` and `carrel task message {id} \"…\"`"))
+            }
+        });
     }
     if client.json() {
         return say::json(&ended);
@@ -140,6 +163,11 @@ async fn find_repo(client: &Client, typed: &str) -> Result<RepoName, Failure> {
     }
     let source = read_source(typed)?;
     if is_place {
+        if is_no_repository(typed) {
+            return Err(Failure::new(format!("{typed} is no git repository"))
+                .hint("`git init && git add -A && git commit -m begin` makes it one")
+                .exit(Exit::NotFound));
+        }
         tell_of_uncommitted(typed);
     }
     let repo = match known.items.into_iter().find(|repo| repo.source.as_ref() == Some(&source)) {
@@ -162,13 +190,24 @@ async fn find_repo(client: &Client, typed: &str) -> Result<RepoName, Failure> {
     Ok(repo.name)
 }
 
+/// Whether git itself says so. Whatever else is wrong with a folder is said by whoever fetches it.
+fn is_no_repository(folder: &str) -> bool {
+    let asked =
+        std::process::Command::new("git").args(["-C", folder, "rev-parse", "--git-dir"]).env("LC_ALL", "C").output();
+    asked.is_ok_and(|asked| {
+        !asked.status.success() && String::from_utf8_lossy(&asked.stderr).contains("not a git repository")
+    })
+}
+
 /// An agent sees what is committed, and nothing else of a folder.
 fn tell_of_uncommitted(folder: &str) {
     let status = std::process::Command::new("git").args(["-C", folder, "status", "--porcelain"]).output();
     let changed =
         status.map_or(0, |status| status.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count());
-    if changed > 0 {
-        say::aside(format_args!("carrel: {changed} files here are not committed, and so not part of it"));
+    match changed {
+        0 => {}
+        1 => say::aside("carrel: 1 file here is not committed, and so not part of it"),
+        many => say::aside(format_args!("carrel: {many} files here are not committed, and so not part of it")),
     }
 }
 

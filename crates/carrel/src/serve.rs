@@ -1,6 +1,6 @@
 //! `carrel serve`: opens the house, opens the doors, and closes both without cutting anybody off.
 
-use std::{io::IsTerminal, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{io::IsTerminal, net::SocketAddr, path::PathBuf, pin::pin, sync::Arc, time::Duration};
 
 use carrel_control::{Control, KeysDesk, Settings};
 use carrel_model::ProviderName;
@@ -16,14 +16,16 @@ use tokio::{
     net::TcpListener,
     signal::unix::{Signal, SignalKind, signal},
 };
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::{EnvFilter, Layer};
 
 use crate::{
     cli::ServeArgs,
     config::{Config, Understood, understand},
     data::DataDir,
     failure::{Exit, Failure},
-    say, tls,
+    say,
+    spans::Spans,
+    tls,
 };
 
 /// The verb that makes this program the launcher of a server. It is for the server alone.
@@ -40,6 +42,9 @@ pub(crate) async fn serve(data: DataDir, args: ServeArgs, errand: Option<Errand>
     let flags = [
         ("server.listen", args.listen),
         ("database.url", args.database),
+        ("nodes.redis", args.redis),
+        ("nodes.library", args.library),
+        ("nodes.url", args.node_url),
         ("server.tls_cert", args.tls_cert),
         ("server.tls_key", args.tls_key),
     ];
@@ -47,7 +52,15 @@ pub(crate) async fn serve(data: DataDir, args: ServeArgs, errand: Option<Errand>
     if errand.is_some() && config.log.level == "info" {
         config.log.level = "warn".into();
     }
-    start_log(&config)?;
+    let ahead = match config.local.interpreter.as_str() {
+        "ahead" => true,
+        "asked" => false,
+        other => {
+            let sentence = format!("local.interpreter: `{other}` is no time to make a template");
+            return Err(Failure::new(sentence).hint("write `asked` or `ahead`").exit(Exit::Usage));
+        }
+    };
+    let spans = start_log(&config)?;
     // Whatever is made from here on is for this user alone.
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
     for warning in warnings.into_iter().chain(crate::e2b::warnings(&config)) {
@@ -63,15 +76,22 @@ pub(crate) async fn serve(data: DataDir, args: ServeArgs, errand: Option<Errand>
     let tls = tls::config(&config.server.tls_cert, &config.server.tls_key)?;
     let (listener, address) = listen(&config.server.listen).await?;
     let front = front_address(&config, address);
+    let options = doors(&config, address, &front, metrics)?;
     let opening = say::progress("opening the house");
-    let (store, control, engines) = tokio::select! {
-        opened = open_house(&data, &config, &front) => opened?,
-        () = ends.first() => return Ok(()),
+    let patience = Duration::from_secs(config.server.drain_s.get());
+    let Some((store, control, engines)) = open_unless_ended(&data, &config, &front, &mut ends, patience).await? else {
+        return Ok(());
     };
     opening.finish_and_clear();
 
-    greet(&data, &config, &control, &front, errand.is_some(), args.open).await?;
-    let options = doors(&config, address, &front, metrics);
+    if let Err(failure) = greet(&data, &config, &control, &front, errand.is_some(), args.open).await {
+        put_away(store, control, engines, patience).await;
+        return Err(failure);
+    }
+    if let (true, Some(interpreter)) = (ahead && errand.is_none(), options.interpreter.clone()) {
+        let control = control.clone();
+        tokio::spawn(async move { carrel_api::prepare_ahead(&control, &interpreter).await });
+    }
     engines.hatch.open(carrel_api::hatch(control.clone(), options.clone()));
     let app = carrel_api::router(control.clone(), options);
     let entrance = carrel_api::Entrance::new(listener, control.draining());
@@ -106,7 +126,6 @@ pub(crate) async fn serve(data: DataDir, args: ServeArgs, errand: Option<Errand>
             std::process::exit(130);
         });
     });
-    let patience = Duration::from_secs(config.server.drain_s.get());
     let too_long = async {
         let _ = was_told.wait_for(|told| *told).await;
         tokio::time::sleep(patience).await;
@@ -115,11 +134,8 @@ pub(crate) async fn serve(data: DataDir, args: ServeArgs, errand: Option<Errand>
         () = serving => {}
         () = too_long => tracing::warn!("some requests did not end in {patience:?}; they are cut"),
     }
-    if tokio::time::timeout(patience, control.close()).await.is_err() {
-        tracing::warn!("some steps did not end in {patience:?}; the next start takes them up");
-    }
-    engines.close().await;
-    store.close().await;
+    put_away(store, control, engines, patience).await;
+    spans.close().await;
     match (errands, reported.await) {
         (false, _) => Ok(()),
         (true, Ok(done)) => done,
@@ -127,6 +143,39 @@ pub(crate) async fn serve(data: DataDir, args: ServeArgs, errand: Option<Errand>
             Err(Failure::new("it was interrupted; the same command goes on with it").exit(Exit::Interrupted))
         }
     }
+}
+
+/// Opens the house, unless somebody ends it meanwhile. What is half open then is opened before it is closed, unless that
+/// takes too long or somebody insists: a filesystem may be mounted by now.
+async fn open_unless_ended(
+    data: &DataDir,
+    config: &Config,
+    front: &str,
+    ends: &mut Ends,
+    patience: Duration,
+) -> Result<Option<(Store, Control, Engines)>, Failure> {
+    let mut house = pin!(open_house(data, config, front));
+    tokio::select! {
+        opened = &mut house => return opened.map(Some),
+        () = ends.first() => {}
+    }
+    let opened = tokio::select! {
+        opened = tokio::time::timeout(patience, house) => opened,
+        () = ends.first() => return Ok(None),
+    };
+    if let Ok(Ok((store, control, engines))) = opened {
+        put_away(store, control, engines, patience).await;
+    }
+    Ok(None)
+}
+
+/// Closes a house that nobody comes to any more.
+async fn put_away(store: Store, control: Control, engines: Engines, patience: Duration) {
+    if tokio::time::timeout(patience, control.close()).await.is_err() {
+        tracing::warn!("some steps did not end in {patience:?}; the next start takes them up");
+    }
+    engines.close().await;
+    store.close().await;
 }
 
 /// Where the database of a house is.
@@ -147,11 +196,13 @@ async fn open_house(data: &DataDir, config: &Config, front: &str) -> Result<(Sto
     let options = Options {
         schema: config.database.schema.clone(),
         connections: config.database.connections.get() as u32,
+        redis: config.nodes.redis.reveal().map(str::to_owned),
         ..Options::new(database)
     };
     let store = Store::open(&options).await?;
     let settings = Settings {
         node: data.node()?,
+        address: node_address(config, front)?,
         defaults: config.defaults(),
         patience: config.patience(),
         retention: config.retention(),
@@ -159,6 +210,7 @@ async fn open_house(data: &DataDir, config: &Config, front: &str) -> Result<(Sto
         steps_at_once: config.keepers.at_once.get() as usize,
         transcript_cap: Settings::TRANSCRIPT_CAP,
         library: data.path().join("library"),
+        shared_library: config.shared_library(),
         scratch: data.path().join("scratch"),
         tools: data.path().join("tools.yaml"),
         keychain: data.keychain()?,
@@ -181,15 +233,26 @@ async fn open_house(data: &DataDir, config: &Config, front: &str) -> Result<(Sto
             None
         }
     };
-    let oci = match &local {
-        Some(local) => open_oci(data, config, local, hatch.clone()).await?,
-        None => None,
+    let mut engines = Engines { local, oci: None, hatch };
+    let control = async {
+        if let Some(local) = &engines.local {
+            engines.oci = open_oci(data, config, local, engines.hatch.clone()).await?;
+        }
+        let oci = engines.oci.iter().map(|oci| (name("oci"), Arc::new(oci.clone()) as Arc<dyn Provider>));
+        providers.extend(oci);
+        let e2b = crate::e2b::open(config, store.mark().await?, front)?;
+        providers.push((name("e2b"), Arc::new(e2b)));
+        Ok::<_, Failure>(Control::open(store.clone(), providers, settings).await?)
     };
-    providers.extend(oci.iter().map(|oci| (name("oci"), Arc::new(oci.clone()) as Arc<dyn Provider>)));
-    let e2b = crate::e2b::open(config, store.mark().await?, front)?;
-    providers.push((name("e2b"), Arc::new(e2b)));
-    let control = Control::open(store.clone(), providers, settings).await?;
-    Ok((store, control, Engines { local, oci, hatch }))
+    match control.await {
+        Ok(control) => Ok((store, control, engines)),
+        Err(failure) => {
+            // What was opened before the trouble is put away again.
+            engines.close().await;
+            store.close().await;
+            Err(failure)
+        }
+    }
 }
 
 /// The providers that have something to put away at the end.
@@ -259,7 +322,11 @@ async fn open_local(data: &DataDir, config: &Config, hatch: Hatch) -> Result<loc
         // Cgroups are the machine's: the node's name keeps those of two houses apart.
         house: data.node()?.to_string(),
         launcher: (program, vec![LAUNCHER.into()]),
-        pool: local::PoolSize { target: config.local.pool.get() as usize, cap: config.local.pool_cap.get() as usize },
+        pool: local::PoolSize {
+            target: config.local.pool.get() as usize,
+            cap: config.local.pool_cap.get() as usize,
+            shells: config.local.shells.get() as usize,
+        },
         disk,
         hatch,
     };
@@ -277,6 +344,19 @@ fn open_fake(data: &DataDir, config: &Config) -> Result<fake::Fake, Failure> {
     let reach = if config.fake.shared { Reach::Anywhere } else { Reach::Node };
     let settings = fake::Config { folder, create_takes: Duration::from_millis(config.fake.create_ms.get()), reach };
     settings.build().map_err(|error| Failure::new(format!("the fake provider has no folder: {error}")))
+}
+
+/// Where other nodes reach this one.
+fn node_address(config: &Config, front: &str) -> Result<String, Failure> {
+    let address = if config.nodes.url.is_empty() { front } else { config.nodes.url.trim_end_matches('/') };
+    match reqwest::Url::parse(address) {
+        Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() && url.path() == "/" => {
+            Ok(address.to_owned())
+        }
+        _ => Err(Failure::new(format!("nodes.url: `{address}` is not an address of a server"))
+            .hint("write it like http://10.0.0.5:7070")
+            .exit(Exit::Usage)),
+    }
 }
 
 async fn listen(address: &str) -> Result<(TcpListener, SocketAddr), Failure> {
@@ -302,12 +382,24 @@ fn front_address(config: &Config, address: SocketAddr) -> String {
     format!("{scheme}://{shown}")
 }
 
-fn doors(config: &Config, address: SocketAddr, front: &str, metrics: PrometheusHandle) -> carrel_api::Options {
+fn doors(
+    config: &Config,
+    address: SocketAddr,
+    front: &str,
+    metrics: PrometheusHandle,
+) -> Result<carrel_api::Options, Failure> {
     let (requests_per_second, burst) = config.request_rate();
     let secure = front.starts_with("https://");
     // With this beginning a browser takes the cookie from nobody but us, not from a sandbox with a name below ours either.
     let before = if secure { "__Host-" } else { "" };
-    carrel_api::Options {
+    let node_authority = match config.nodes.ca.as_str() {
+        "" => None,
+        file => Some(
+            std::fs::read(file)
+                .map_err(|error| Failure::new(format!("nodes.ca: {file} cannot be read: {error}")).exit(Exit::Usage))?,
+        ),
+    };
+    Ok(carrel_api::Options {
         requests_per_second,
         burst,
         cookie: format!("{before}carrel_visit_{}", address.port()),
@@ -319,8 +411,9 @@ fn doors(config: &Config, address: SocketAddr, front: &str, metrics: PrometheusH
             verb: INTERPRETER.to_owned(),
             startup: carrel_interpreter::PYTHON_STARTUP.to_owned(),
         }),
+        node_authority,
         metrics: Some(metrics),
-    }
+    })
 }
 
 /// Makes sure this user has a key, and tells where everything is.
@@ -379,7 +472,7 @@ pub(crate) fn open_browser(link: &str) {
     }
 }
 
-fn start_log(config: &Config) -> Result<(), Failure> {
+fn start_log(config: &Config) -> Result<Spans, Failure> {
     let level = &config.log.level;
     // A lone word that is no level would be taken for the name of a module, and silence all others.
     let is_word = !level.contains(['=', ',']);
@@ -392,19 +485,16 @@ fn start_log(config: &Config) -> Result<(), Failure> {
             .hint("write `info`, `debug` or `carrel_control=debug`")
             .exit(Exit::Usage)
     })?;
-    let lines = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_ansi(std::io::stderr().is_terminal())
-        .with_writer(std::io::stderr);
+    let lines =
+        tracing_subscriber::fmt::layer().with_ansi(std::io::stderr().is_terminal()).with_writer(std::io::stderr);
     match config.log.format.as_str() {
-        "json" => lines.json().init(),
-        "text" => lines.init(),
+        "json" => Spans::beside(lines.json().with_filter(filter).boxed()),
+        "text" => Spans::beside(lines.with_filter(filter).boxed()),
         other => {
             let sentence = format!("log.format: `{other}` is not a format");
-            return Err(Failure::new(sentence).hint("write `text` or `json`").exit(Exit::Usage));
+            Err(Failure::new(sentence).hint("write `text` or `json`").exit(Exit::Usage))
         }
     }
-    Ok(())
 }
 
 /// A carrier of notices wants to know whom to write to: the address of the house, where it has one that others can open.

@@ -37,7 +37,7 @@ pub(crate) async fn support(data: &DataDir, args: SupportArgs, common: &Common) 
         "at": jiff::Timestamp::now(),
         "findings": doctor::states(data, &args.config, common).await?,
         "settings": settings(&understood),
-        "disk": df::measure(data.path()).ok(),
+        "disk": df::measure(data.path(), understood.config.shared_library().as_deref()).ok(),
         "ready": client.readiness().await.ok().map(|ready| ready.status),
         "metrics": metrics.await.ok().map(|text| numbers(&text)),
     });

@@ -4,14 +4,17 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use carrel_forge::{AppKey, ForgeError, Key, Keyring, hooks::Dialect};
-use carrel_git::{Credential, Upstream};
-use carrel_model::{RepoName, RepoSource, SecretName, git::Locator, repo::Repo};
+use carrel_git::{Credential, GitError, Held, Turn, Upstream};
+use carrel_model::{Authority, RepoName, RepoSource, SecretName, git::Locator, repo::Repo};
+use futures::future::BoxFuture;
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::{
     Control, Error,
     forges::{Place, git_token},
     house::House,
+    nearness,
+    pulls::Hold,
 };
 
 /// The key of one repository at its forge.
@@ -93,8 +96,14 @@ impl House {
         let Some(source) = &repo.source else {
             return Err(Error::Conflict { why: format!("the repo `{}` lives here and follows nobody", repo.name) });
         };
+        // The name may lead somewhere else than when it was added.
+        if let Locator::Http { host, .. } | Locator::Ssh { host, .. } = source.locator() {
+            let by = self.store.keys().find(&repo.created_by).await?.map(|key| key.authority);
+            nearness::refuse(&by.unwrap_or(Authority::Member), "source", &host).await?;
+        }
         let format = repo.rules.branch_format.clone().unwrap_or_default();
-        Ok(Upstream { format, ..Upstream::new(source.clone(), self.credential(repo, source).await?) })
+        let turn = self.nodes.has_fellows().then(|| fetch_turn(self, repo));
+        Ok(Upstream { format, turn, ..Upstream::new(source.clone(), self.credential(repo, source).await?) })
     }
 
     /// What opens a source. A token is shown to the host alone that it is for.
@@ -119,6 +128,28 @@ impl House {
             }
         }
     }
+}
+
+/// One node at a time fetches into a mirror that all of them share.
+fn fetch_turn(house: &Arc<House>, repo: &Repo) -> Turn {
+    let (house, name) = (Arc::clone(house), format!("fetch {}", repo.name));
+    Turn(Arc::new(move || {
+        let (house, name) = (Arc::clone(&house), name.clone());
+        Box::pin(async move {
+            let hold = Hold::take_named(&house, &name).await;
+            hold.map(|hold| Box::new(hold) as Box<dyn Held>).map_err(not_our_turn)
+        })
+    }))
+}
+
+impl Held for Hold {
+    fn still_ours(&self) -> BoxFuture<'_, Result<(), GitError>> {
+        Box::pin(async { Hold::still_ours(self).await.map_err(not_our_turn) })
+    }
+}
+
+fn not_our_turn(error: Error) -> GitError {
+    GitError::Failed { what: "fetch", why: error.to_string() }
 }
 
 /// A key that came through a variable may have its line ends spelled out.

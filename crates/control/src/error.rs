@@ -8,6 +8,15 @@ use jiff::SignedDuration;
 /// A quota that is used up is worth another look after so many seconds.
 const QUOTA_RESTS: i64 = 60;
 
+/// What there can be too much of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TooMuch {
+    /// Questions: it passes by itself.
+    Haste,
+    /// What one may have: somebody has to give something up, or to raise the number.
+    Quota,
+}
+
 /// Why a desk did not do it. Few kinds: each door translates them in one `match`.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -16,6 +25,12 @@ pub enum Error {
     NotFound {
         /// A noun and its name.
         what: String,
+    },
+    /// The name of this request is that of another one.
+    #[error("the Idempotency-Key `{key}` was used for another request")]
+    AskedOtherwise {
+        /// The name.
+        key: String,
     },
     /// It is not in a state for that.
     #[error("{why}")]
@@ -47,6 +62,8 @@ pub enum Error {
         why: String,
         /// When to come back.
         retry_after: SignedDuration,
+        /// What there is too much of.
+        of: TooMuch,
     },
     /// What may be spent is spent.
     #[error("{why}")]
@@ -86,10 +103,11 @@ impl Error {
             ProviderError::Unavailable { .. } => Error::Unavailable { why, source: None },
             ProviderError::Throttled { after, .. } => {
                 let after = after.and_then(|after| SignedDuration::try_from(after).ok());
-                Error::Limited { why, retry_after: after.unwrap_or(SignedDuration::from_secs(1)) }
+                let retry_after = after.unwrap_or(SignedDuration::from_secs(1));
+                Error::Limited { why, retry_after, of: TooMuch::Haste }
             }
             ProviderError::Exhausted { .. } => {
-                Error::Limited { why, retry_after: SignedDuration::from_secs(QUOTA_RESTS) }
+                Error::Limited { why, retry_after: SignedDuration::from_secs(QUOTA_RESTS), of: TooMuch::Quota }
             }
             ProviderError::Unfit { .. } | ProviderError::Lost => Error::Conflict { why },
         }

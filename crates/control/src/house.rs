@@ -55,6 +55,8 @@ pub(crate) struct House {
     /// Carries what happens to hooks.
     pub(crate) postman: Postman,
     pub(crate) shelf: Shelf,
+    /// The servers that are this house.
+    pub(crate) nodes: crate::nodes::Nodes,
     pub(crate) doorman: Doorman,
     /// The repositories.
     pub(crate) library: Library,
@@ -76,6 +78,7 @@ pub(crate) struct House {
     pub(crate) sign_outs: broadcast::Sender<String>,
     /// What was refused at desks and told of.
     pub(crate) denials: crate::desks::denials::Denials,
+    pub(crate) refusals: crate::desks::refusals::Refusals,
     /// Which tools are for whom.
     pub(crate) tools: crate::tools::Tools,
     /// When this life of the server began.
@@ -138,15 +141,16 @@ impl Control {
             keeper: Keeper::new(&settings, tasks.clone(), stop.clone()),
             task_keeper: TaskKeeper::default(),
             postman: Postman::new(settings.private_hooks),
-            library: Library::open(&settings.library).await,
+            library: Library::open(&settings.library, settings.shared_library.as_deref()).await,
             forges: Forges::new(),
             lines: Lines::default(),
             activities: Activities::default(),
             samples: Samples::default(),
             lives: Lives::default(),
-            scribe: Scribe::new(store.clone()),
+            scribe: Scribe::new(store.clone(), settings.transcript_cap.saturating_mul(4)),
             exec_news: broadcast::Sender::new(256),
             sign_outs: broadcast::Sender::new(64),
+            nodes: crate::nodes::Nodes::new(&settings, store.now()),
             began_at: store.now(),
             store,
             settings,
@@ -154,6 +158,7 @@ impl Control {
             shelf: Shelf::default(),
             doorman: Doorman::default(),
             denials: Default::default(),
+            refusals: Default::default(),
             tools: Default::default(),
             draining: watch::Sender::new(false),
             pinged: tokio::sync::Mutex::default(),
@@ -162,6 +167,7 @@ impl Control {
             pulse: CancellationToken::new(),
             pulses: TaskTracker::new(),
         });
+        crate::nodes::join(&house).await?;
         house.keeper.take_up_former_lives(&house).await?;
         templates::take_up_former_lives(&house).await?;
         follower::take_up_former_lives(&house).await?;
@@ -170,9 +176,11 @@ impl Control {
         volumes::take_up_former_lives(&house).await?;
         network::take_up_former_lives(&house).await?;
         crate::pulls::take_up_former_lanes(&house).await?;
+        house.go_on("nodes", crate::nodes::walk, &house.pulses, &house.pulse);
         house.go_on("bells", crate::bells::walk, &house.tasks, &house.stop);
         house.go_on("tasks", crate::tasks::walk, &house.tasks, &house.stop);
         house.go_on("sessions", crate::tasks::walk_sessions, &house.tasks, &house.stop);
+        house.go_on("phases", crate::tasks::walk_phases, &house.tasks, &house.stop);
         house.go_on("heartbeat of tasks", crate::tasks::heartbeat, &house.pulses, &house.pulse);
         house.go_on("keeper", crate::keeper::walk, &house.tasks, &house.stop);
         house.go_on("sweep", sweep::walk, &house.tasks, &house.stop);
@@ -197,6 +205,16 @@ impl Control {
     /// The keys desk.
     pub fn keys(&self) -> KeysDesk<'_> {
         KeysDesk { house: &self.house }
+    }
+
+    /// The desk that carries out what nobody needs.
+    pub fn prune(&self) -> crate::PruneDesk<'_> {
+        crate::PruneDesk { house: &self.house }
+    }
+
+    /// The quotas desk.
+    pub fn quotas(&self) -> crate::QuotasDesk<'_> {
+        crate::QuotasDesk { house: &self.house }
     }
 
     /// The events desk.
@@ -242,6 +260,18 @@ impl Control {
     /// How much a sandbox may use when nobody says.
     pub fn usual_limits(&self) -> carrel_model::sandbox::Limits {
         self.house.settings.defaults.limits
+    }
+
+    /// Whether a key may ask once more, counted over all nodes; how long it waits when not. Nothing where each counts for
+    /// itself, because there is no Redis or it does not answer.
+    pub async fn counted_together(
+        &self,
+        key: &carrel_model::KeyId,
+        per_second: std::num::NonZeroU32,
+        burst: std::num::NonZeroU32,
+    ) -> Option<Option<Duration>> {
+        let redis = self.house.store.redis()?;
+        redis.admit(key.as_str(), per_second.get(), burst.get()).await.ok()
     }
 
     /// What time it is in the house.
@@ -309,6 +339,11 @@ impl Control {
         NoticesDesk { house: &self.house }
     }
 
+    /// The nodes desk.
+    pub fn nodes(&self) -> crate::NodesDesk<'_> {
+        crate::NodesDesk { house: &self.house }
+    }
+
     /// The models desk.
     pub fn models(&self) -> ModelsDesk<'_> {
         ModelsDesk { house: &self.house }
@@ -349,6 +384,7 @@ impl Control {
         self.house.pulse.cancel();
         self.house.pulses.close();
         self.house.pulses.wait().await;
+        crate::nodes::leave(&self.house).await;
         self.house.doorman.flush(&self.house.store).await;
     }
 }

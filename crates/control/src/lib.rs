@@ -15,6 +15,8 @@ mod keeper;
 mod ledger;
 mod library;
 mod models;
+mod nearness;
+mod nodes;
 mod numbers;
 mod paging;
 mod pulls;
@@ -49,16 +51,21 @@ pub use desks::{
     events::{EventFilter, EventsDesk, Heard, Listener},
     execs::{Attached, ExecsDesk, Running},
     files::{FilesDesk, Found},
+    first::Furnished,
     gateway::{GatewayDesk, Visitor},
     hooks::HooksDesk,
     keys::{KeysDesk, Link, Visit},
     logs::{LogReader, LogsDesk},
     models::{Asked, ModelVisit, ModelsDesk},
+    nodes::{NodePass, NodesDesk},
     notices::NoticesDesk,
     outbound::OutboundDesk,
+    parcels::{Delivery, Wrapped},
     ports::{PortLine, PortsDesk},
     providers::ProvidersDesk,
+    prune::PruneDesk,
     pulls::{PullQuery, PullsDesk},
+    quotas::{Quotas, QuotasDesk},
     repos::ReposDesk,
     sandboxes::{Created, SandboxQuery, SandboxesDesk, Waited},
     secrets::SecretsDesk,
@@ -70,11 +77,12 @@ pub use desks::{
     volumes::VolumesDesk,
     work::WorkDesk,
 };
-pub use error::Error;
+pub use error::{Error, TooMuch};
 pub use house::{Control, Idempotency};
 pub use inside::{live::Reader, samples::Sample};
 pub use ledger::StoreLedger;
 pub use models::{BadPrice, ModelProvider, Models, Prices};
+pub use nodes::Whereabouts;
 pub use paging::{Limit, Paging};
 pub use pulls::{Foreseen, ForeseenWith, LetterRefused, Live, MergeRefused, MergeWish, Merged, Moved, Posted};
 pub use secret::{new_node_id, new_uuid, uuid_of};

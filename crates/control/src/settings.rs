@@ -11,6 +11,8 @@ use jiff::SignedDuration;
 pub struct Settings {
     /// This node.
     pub node: NodeId,
+    /// Where other nodes reach it.
+    pub address: String,
     /// What a sandbox gets where a request is silent.
     pub defaults: Defaults,
     /// How keepers wait.
@@ -23,8 +25,10 @@ pub struct Settings {
     pub steps_at_once: usize,
     /// How many bytes of an exec's output are kept.
     pub transcript_cap: u64,
-    /// Where repositories are kept.
+    /// Where this node keeps what it makes of repositories.
     pub library: PathBuf,
+    /// Where the repositories themselves are kept, when all nodes share the place; in the library when not.
+    pub shared_library: Option<PathBuf>,
     /// Where what was uploaded for a template lies while it is made. Emptied at the opening.
     pub scratch: PathBuf,
     /// The file that says which tools are for whom; there may be none.
@@ -74,6 +78,8 @@ pub struct Workload {
     pub save_every: Duration,
     /// After how many failures in a row a person is asked.
     pub tries: u32,
+    /// How much one member and one repository may have.
+    pub quotas: crate::Quotas,
 }
 
 impl Default for Workload {
@@ -85,6 +91,7 @@ impl Default for Workload {
             idle: Lifetime::new(300),
             save_every: Duration::from_secs(30),
             tries: 5,
+            quotas: crate::Quotas::default(),
         }
     }
 }
@@ -119,6 +126,8 @@ pub struct Retention {
     pub requests: SignedDuration,
     /// What tasks that were closed had done, after they ended.
     pub kept: SignedDuration,
+    /// Rows of sandboxes that are gone; for good when nothing is said.
+    pub gone: Option<SignedDuration>,
 }
 
 impl Default for Patience {
@@ -142,6 +151,7 @@ impl Default for Retention {
             transcripts: SignedDuration::from_hours(30 * 24),
             requests: SignedDuration::from_hours(24),
             kept: SignedDuration::from_hours(90 * 24),
+            gone: None,
         }
     }
 }

@@ -14,8 +14,8 @@ use carrel_model::{
     sandbox::{Depth, Network, Spec, Usage},
 };
 use carrel_sandbox::{
-    Endpoint, Fitness, Forking, Furnishing, Furniture, Pausing, Provider, ProviderError, Reach, Sighting, Stowing,
-    Templating,
+    Endpoint, Fitness, Forking, Furnishing, Furniture, MetLimits, Pausing, Provider, ProviderError, Reach, Sighting,
+    Stowing, Templating,
     template::{Progress, Source, Template},
     volume::VolumeContent,
 };
@@ -108,6 +108,9 @@ impl Provider for Sturdy {
     async fn usage(&self, id: &SandboxId) -> Result<Usage, ProviderError> {
         self.endure(self.provider.usage(id)).await
     }
+    async fn met_limits(&self, id: &SandboxId) -> Option<MetLimits> {
+        self.endure(async { Ok(self.provider.met_limits(id).await) }).await.ok().flatten()
+    }
     async fn lacks(&self, id: &SandboxId) -> Option<Vec<String>> {
         self.endure(async { Ok(self.provider.lacks(id).await) }).await.ok().flatten()
     }
@@ -163,6 +166,15 @@ impl Forking for Sturdy {
         self.endure(async {
             let forking = self.provider.forking().ok_or_else(|| ProviderError::Unfit { why: why() })?;
             forking.snapshot(id, name, memory).await
+        })
+        .await
+    }
+
+    async fn renew(&self, id: &SandboxId, name: &TemplateName, memory: bool) -> Result<Template, ProviderError> {
+        let why = || format!("the provider `{}` cannot keep snapshots", self.name);
+        self.endure(async {
+            let forking = self.provider.forking().ok_or_else(|| ProviderError::Unfit { why: why() })?;
+            forking.renew(id, name, memory).await
         })
         .await
     }

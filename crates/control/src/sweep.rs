@@ -164,6 +164,9 @@ async fn carry_out(house: &House) -> Result<(), Error> {
     store.execs().forget_before(before(keep.transcripts)).await?;
     store.forget_requests(before(keep.requests)).await?;
     store.keys().forget_sign_ins().await?;
+    if let Some(gone) = keep.gone {
+        store.forget_gone(before(gone)).await?;
+    }
     Ok(())
 }
 

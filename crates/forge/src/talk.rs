@@ -16,6 +16,9 @@ pub struct Comment {
     pub body: String,
     /// The line it is about, when it is about one.
     pub place: Option<Place>,
+    /// The commit that it speaks of, where the forge names it.
+    #[serde(default)]
+    pub commit: Option<CommitId>,
     /// What it is known by, when it was said through Carrel.
     pub stamp: Option<Stamp>,
     /// Where people look at it.

@@ -96,8 +96,20 @@ impl GitError {
         let why = tidy(said);
         let lower = said.to_lowercase();
         let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
-        if GitError::speaks_of_damage(said) {
+        // What is damaged there is no reason to make anything anew here.
+        let (theirs, ours): (Vec<&str>, Vec<&str>) =
+            said.split(['\n', '\r']).partition(|line| line.trim_start().starts_with("remote:"));
+        if GitError::speaks_of_damage(&ours.join("\n")) {
             return GitError::Broken { why };
+        }
+        if GitError::speaks_of_damage(&theirs.join("\n")) {
+            return GitError::Failed { what, why: format!("the repository there is damaged ({why})") };
+        }
+        if says(&["host key verification failed"]) {
+            // Git itself says only that it could not read.
+            let why = "the host shows another key than when it was first met, or none; if that is right, take its line \
+                       out of `known_hosts` in the data directory";
+            return GitError::Failed { what, why: why.into() };
         }
         if says(&DENIALS) {
             return GitError::Denied { why };
@@ -112,7 +124,8 @@ impl GitError {
     }
 }
 
-const DAMAGE: [&str; 9] = [
+const DAMAGE: [&str; 10] = [
+    "repository corruption",
     "object file is empty",
     "loose object",
     "is corrupt",
@@ -153,6 +166,13 @@ const OUTAGES: [&str; 13] = [
 fn tidy(said: &str) -> String {
     let lines =
         || said.split(['\n', '\r']).map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("hint:"));
+    let is_progress = |line: &&str| {
+        let said = line.trim_start_matches("remote:").trim_start();
+        ["Enumerating objects", "Counting objects", "Compressing objects", "Total "]
+            .iter()
+            .any(|it| said.starts_with(it))
+    };
+    let lines = || lines().filter(|line| !is_progress(line));
     let grave = |line: &&str| line.starts_with("fatal:") || line.starts_with("error:") || line.starts_with("remote:");
     let mut kept: Vec<&str> = lines().filter(grave).collect();
     if kept.is_empty() {
@@ -171,7 +191,7 @@ mod tests {
     fn what_git_says_becomes_what_the_caller_can_do() {
         let understand = |said| GitError::understand("fetch", said);
         type Fits = fn(&GitError) -> bool;
-        let cases: [(&str, Fits); 7] = [
+        let cases: [(&str, Fits); 8] = [
             ("fatal: unable to access 'https://x/': Could not resolve host: x", |e| {
                 matches!(e, GitError::Unreachable { .. })
             }),
@@ -186,6 +206,11 @@ mod tests {
                 matches!(e, GitError::Missing { .. })
             }),
             ("error: inflate: data stream error (incorrect header check)", |e| matches!(e, GitError::Broken { .. })),
+            (
+                "remote: error: inflate: data stream error\nremote: aborting due to possible repository corruption on the \
+                 remote side.\nfatal: protocol error: bad pack header",
+                |e| matches!(e, GitError::Failed { why, .. } if why.contains("there is damaged")) && !e.is_passing(),
+            ),
             ("fatal: something else", |e| matches!(e, GitError::Failed { .. }) && !e.is_passing()),
         ];
         for (said, fits) in cases {
@@ -198,5 +223,7 @@ mod tests {
     fn progress_and_hints_are_left_out_of_a_sentence() {
         let said = "Receiving objects: 10%\rReceiving objects: 20%\rhint: try again\nfatal: early EOF\n";
         assert_eq!(tidy(said), "early EOF");
+        let said = "remote: Enumerating objects: 15, done.\nremote: fatal: no\nfatal: protocol error\n";
+        assert_eq!(tidy(said), "remote: fatal: no; fatal: protocol error");
     }
 }

@@ -102,6 +102,19 @@ impl Mirror {
         Ok(told.lines().filter_map(read).collect())
     }
 
+    /// The commit that was checked out when this one was saved; nothing when it is no save, but somebody's commit.
+    pub async fn saved_upon(&self, commit: &CommitId) -> Result<Option<CommitId>, GitError> {
+        let call =
+            self.git().at(&self.path(), "log").args(["-1", "--no-show-signature", "--format=%ae %s"]).arg(commit);
+        let told = call.text().await?;
+        match told.trim().split_once(' ') {
+            Some((by, subject)) if by == Identity::house().email() && subject.starts_with("wip: ") => {
+                self.parent_of(commit).await
+            }
+            _ => Ok(None),
+        }
+    }
+
     /// The first lines of the commits that a branch has and its base has not, oldest first.
     pub async fn subjects(&self, base: &Branch, branch: &Branch, most: u32) -> Result<Vec<String>, GitError> {
         let (Some(base), Some(head)) = (self.find(&base.full()).await?, self.find(&branch.full()).await?) else {

@@ -8,6 +8,8 @@ mod care;
 pub mod carry;
 mod commit;
 mod error;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 pub mod gateway;
 mod history;
 mod index;
@@ -38,4 +40,4 @@ pub use publish::Publication;
 pub use refs::{Move, Refs};
 pub use secret::{Credential, Secret};
 pub use seed::{Laid, Plan, Seed};
-pub use sync::{BranchMove, Synced, Upstream};
+pub use sync::{BranchMove, Held, Synced, Turn, Upstream};

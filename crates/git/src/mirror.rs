@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! NAME/1.git          the first generation; a damaged one is left to those who borrow it, and 2.git takes its place
-//! NAME/2.git.draft    a generation that is being made
+//! NAME/2.git.draft-…  a generation that is being made
 //!
 //! refs/heads/*                    branches: the upstream's, or our own where there is none; and those of tasks
 //! refs/tags/*                     the upstream's tags
@@ -10,6 +10,7 @@
 //! refs/carrel/wip/*               work in progress of tasks
 //! refs/carrel/kept/*              what was done for tasks that were closed, for a while
 //! refs/carrel/pulls/FORGE/N       commits of merged pulls that the base took as others, for good
+//! refs/carrel/pulls/FORGE/N-before-COMMIT   the head of a pull that was replaced by this commit, for good
 //! refs/carrel/published/*         where we last left our branches upstream
 //! ```
 //!
@@ -43,6 +44,8 @@ struct Collection {
     open: Mutex<HashMap<RepoName, Mirror>>,
     /// One is opened at a time: two who make the same one would stand in each other's way.
     opening: tokio::sync::Mutex<()>,
+    /// Other servers work in the same folder.
+    is_shared: bool,
 }
 
 /// The mirror of one repo. Cloning it is cheap.
@@ -71,9 +74,21 @@ const MOST_KIN: usize = 10_000;
 /// A lock of a ref that is older belongs to a git that was killed: none of ours holds one for longer than a moment.
 const STALE_LOCK: Duration = Duration::from_secs(30);
 
+/// A new generation that nobody has written to for so long is of a server that died over it.
+const STALE_DRAFT: Duration = Duration::from_secs(24 * 3600);
+
 impl Mirrors {
     /// Opens the folder, and makes it where it is missing.
     pub fn open(git: Git, folder: &Path) -> Result<Mirrors, GitError> {
+        Mirrors::open_as(git, folder, false)
+    }
+
+    /// The same for a folder in which other servers work too.
+    pub fn open_shared(git: Git, folder: &Path) -> Result<Mirrors, GitError> {
+        Mirrors::open_as(git, folder, true)
+    }
+
+    fn open_as(git: Git, folder: &Path, is_shared: bool) -> Result<Mirrors, GitError> {
         fs::create_dir_all(folder).map_err(GitError::io("make the folder of mirrors"))?;
         let folder = folder.canonicalize().map_err(GitError::io("find the folder of mirrors"))?;
         Ok(Mirrors(Arc::new(Collection {
@@ -81,6 +96,7 @@ impl Mirrors {
             folder,
             open: Mutex::default(),
             opening: tokio::sync::Mutex::default(),
+            is_shared,
         })))
     }
 
@@ -96,14 +112,18 @@ impl Mirrors {
 
     /// The mirror of a repo, made empty when there is none.
     pub async fn get(&self, name: &RepoName) -> Result<Mirror, GitError> {
-        if let Some(mirror) = self.open_ones().get(name) {
-            return Ok(mirror.clone());
+        let known = self.open_ones().get(name).cloned();
+        if let Some(mirror) = known {
+            if self.0.is_shared {
+                mirror.catch_up()?;
+            }
+            return Ok(mirror);
         }
         let _alone = self.0.opening.lock().await;
         if let Some(mirror) = self.open_ones().get(name) {
             return Ok(mirror.clone());
         }
-        let mirror = Mirror::open(&self.0.git, name, &self.0.folder.join(name.as_str())).await?;
+        let mirror = Mirror::open(&self.0.git, name, &self.0.folder.join(name.as_str()), self.0.is_shared).await?;
         self.open_ones().insert(name.clone(), mirror.clone());
         Ok(mirror)
     }
@@ -126,18 +146,10 @@ impl Mirrors {
 }
 
 impl Mirror {
-    async fn open(git: &Git, name: &RepoName, folder: &Path) -> Result<Mirror, GitError> {
+    async fn open(git: &Git, name: &RepoName, folder: &Path, is_shared: bool) -> Result<Mirror, GitError> {
         fs::create_dir_all(folder).map_err(GitError::io("make the folder of a mirror"))?;
-        let mut newest = 0;
-        for entry in fs::read_dir(folder).map_err(GitError::io("look into the folder of a mirror"))? {
-            let path = entry.map_err(GitError::io("look into the folder of a mirror"))?.path();
-            match path.file_name().and_then(|name| name.to_str()).and_then(|name| name.split_once('.')) {
-                Some((number, "git")) => newest = newest.max(number.parse().unwrap_or(0)),
-                // Of a life that ended in the middle.
-                Some((_, "git.draft")) => drop(fs::remove_dir_all(&path)),
-                _ => {}
-            }
-        }
+        // Drafts that are there when we are alone are of a life that ended in the middle.
+        let newest = newest_in(folder, if is_shared { STALE_DRAFT } else { Duration::ZERO })?;
         let mirror = Mirror(Arc::new(Inside {
             git: git.clone(),
             name: name.clone(),
@@ -155,6 +167,14 @@ impl Mirror {
         }
         mirror.sweep(STALE_LOCK);
         Ok(mirror)
+    }
+
+    /// Goes on with the newest generation, when another server made one.
+    fn catch_up(&self) -> Result<(), GitError> {
+        let newest = newest_in(&self.0.folder, STALE_DRAFT)?;
+        let mut generation = self.0.generation.write().unwrap_or_else(PoisonError::into_inner);
+        *generation = newest.max(*generation);
+        Ok(())
     }
 
     /// Whose mirror it is.
@@ -191,6 +211,11 @@ impl Mirror {
     /// Refs of the repository as people see them: branches and tags.
     pub async fn refs(&self) -> Result<Refs, GitError> {
         refs::list(self.git(), &self.path(), &["refs/heads", "refs/tags"]).await
+    }
+
+    /// The newest saves of everybody who works.
+    pub async fn saves(&self) -> Result<Refs, GitError> {
+        refs::list(self.git(), &self.path(), &["refs/carrel/wip"]).await
     }
 
     /// What a ref names, if it is there.
@@ -294,8 +319,10 @@ impl Mirror {
     /// A repository that is to be the next generation.
     pub(crate) async fn draft_generation(&self) -> Result<PathBuf, GitError> {
         let next = *self.0.generation.read().unwrap_or_else(PoisonError::into_inner) + 1;
-        let draft = self.0.folder.join(format!("{next}.git.draft"));
-        let _ = fs::remove_dir_all(&draft);
+        // A name that no other server draws: two may make the same generation at once.
+        let mut random = [0; 8];
+        getrandom::fill(&mut random).map_err(|error| GitError::io("draw a name")(error.into()))?;
+        let draft = self.0.folder.join(format!("{next}.git.draft-{}", hex::encode(random)));
         // Readable for all inside sandboxes, whatever the server's own files are like; the folder above is closed.
         let call = self.git().call("init").arg("--quiet").arg("--bare").arg("--shared=0644").arg("--template=");
         call.arg(draft.as_path()).run().await?;
@@ -304,12 +331,19 @@ impl Mirror {
 
     /// Makes a draft the present generation.
     pub(crate) fn adopt_generation(&self, draft: &Path) -> Result<(), GitError> {
-        let finished = draft.with_extension("");
-        sync_folder(draft)
-            .and_then(|()| fs::rename(draft, &finished))
-            .and_then(|()| sync_folder(&self.0.folder))
-            .map_err(GitError::io("put a mirror in its place"))?;
-        *self.0.generation.write().unwrap_or_else(PoisonError::into_inner) += 1;
+        let mut generation = self.0.generation.write().unwrap_or_else(PoisonError::into_inner);
+        let finished = self.0.folder.join(format!("{}.git", *generation + 1));
+        // All that is in it: a repository whose HEAD is lost is none, however safe its objects are.
+        let safe = fs::File::open(draft).and_then(|folder| Ok(rustix::fs::syncfs(folder)?));
+        let placed = safe.and_then(|()| fs::rename(draft, &finished));
+        match placed {
+            // Another server was quicker: its one is as good.
+            Err(error) if error.kind() == std::io::ErrorKind::DirectoryNotEmpty => drop(fs::remove_dir_all(draft)),
+            placed => {
+                placed.and_then(|()| sync_folder(&self.0.folder)).map_err(GitError::io("put a mirror in its place"))?
+            }
+        }
+        *generation += 1;
         Ok(())
     }
 
@@ -331,10 +365,7 @@ impl Mirror {
     /// Removes what a git that was killed left behind: locks of refs, and pushes that never arrived.
     pub(crate) fn sweep(&self, older_than: Duration) {
         let repository = self.path();
-        let is_old = |path: &Path| {
-            let age = fs::symlink_metadata(path).and_then(|meta| meta.modified()).ok();
-            age.and_then(|time| SystemTime::now().duration_since(time).ok()).is_some_and(|age| age > older_than)
-        };
+        let is_old = |path: &Path| is_older(path, older_than);
         let mut folders = vec![repository.join("refs")];
         for name in ["packed-refs.lock", "HEAD.lock", "config.lock", "shallow.lock"] {
             let path = repository.join(name);
@@ -358,6 +389,27 @@ impl Mirror {
             }
         }
     }
+}
+
+/// The number of the newest generation in a mirror's folder. What a life that ended in the middle left there is removed.
+fn newest_in(folder: &Path, stale: Duration) -> Result<u32, GitError> {
+    let mut newest = 0;
+    for entry in fs::read_dir(folder).map_err(GitError::io("look into the folder of a mirror"))? {
+        let path = entry.map_err(GitError::io("look into the folder of a mirror"))?.path();
+        match path.file_name().and_then(|name| name.to_str()).and_then(|name| name.split_once('.')) {
+            Some((number, "git")) => newest = newest.max(number.parse().unwrap_or(0)),
+            Some((_, rest)) if rest.starts_with("git.draft") && is_older(&path, stale) => {
+                drop(fs::remove_dir_all(&path));
+            }
+            _ => {}
+        }
+    }
+    Ok(newest)
+}
+
+fn is_older(path: &Path, than: Duration) -> bool {
+    let written = fs::symlink_metadata(path).and_then(|meta| meta.modified()).ok();
+    written.and_then(|time| SystemTime::now().duration_since(time).ok()).is_some_and(|age| age > than)
 }
 
 /// Makes the names in a folder safe on disk.

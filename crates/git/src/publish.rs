@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use carrel_model::{Branch, CommitId, RefName, git::Locator};
 
-use crate::{GitError, Mirror, Upstream, program::Argument, refs::Move, secret};
+use crate::{GitError, Mirror, Upstream, program::Argument, refs::Move, secret, sync};
 
 /// How long a push may take.
 const PATIENCE: Duration = Duration::from_secs(3600);
@@ -72,6 +72,9 @@ impl Mirror {
         let Some(ours) = self.find(&note).await? else { return Ok(()) };
         if self.upstream_tip(upstream, branch).await?.as_ref() == Some(&ours) {
             self.push(upstream, &[Move { name: branch.full(), from: Some(ours.clone()), to: None }]).await?;
+            // What was last seen of it there is gone with it.
+            let seen = sync::as_kept(&branch.full());
+            self.note(&seen, self.find(&seen).await?, None).await?;
         }
         self.note(&note, Some(ours), None).await
     }

@@ -34,13 +34,34 @@ pub struct Upstream {
     pub patience: Duration,
     /// How the branches of tasks are named: they are ours, and never follow anybody.
     pub format: BranchFormat,
+    /// Where other servers fetch into the same mirror: waits until it is our turn.
+    pub turn: Option<Turn>,
+}
+
+/// A turn in our hands, until it is dropped.
+pub trait Held: Send + Sync {
+    /// Refuses to go on when the turn is somebody else's by now: whoever slept over it must not write what it once saw.
+    fn still_ours(&self) -> BoxFuture<'_, Result<(), GitError>>;
+}
+
+/// A turn that comes, or does not.
+type Coming = BoxFuture<'static, Result<Box<dyn Held>, GitError>>;
+
+/// Waits for a turn.
+#[derive(Clone)]
+pub struct Turn(pub Arc<dyn Fn() -> Coming + Send + Sync>);
+
+impl std::fmt::Debug for Turn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Turn")
+    }
 }
 
 impl Upstream {
     /// An upstream with the usual patience.
     pub fn new(source: RepoSource, credential: Option<Credential>) -> Upstream {
         let (pause, patience) = (Duration::from_millis(500), Duration::from_secs(3600));
-        Upstream { source, credential, retries: 5, pause, patience, format: BranchFormat::default() }
+        Upstream { source, credential, retries: 5, pause, patience, format: BranchFormat::default(), turn: None }
     }
 }
 
@@ -108,35 +129,49 @@ impl Mirror {
     }
 
     async fn sync_patiently(&self, upstream: &Upstream) -> Result<Synced, GitError> {
+        let turn = match &upstream.turn {
+            Some(Turn(take)) => Some(take().await?),
+            None => None,
+        };
         let pace = ExponentialBuilder::default()
             .with_min_delay(upstream.pause)
             .with_max_delay(Duration::from_secs(30))
             .with_max_times(upstream.retries)
             .with_jitter();
-        let synced = (|| self.sync_once(upstream)).retry(pace).when(GitError::is_passing).await;
+        let turn = turn.as_deref();
+        let synced = (|| self.sync_once(upstream, turn)).retry(pace).when(GitError::is_passing).await;
         self.0.progress.send_replace(None);
         match synced {
             Err(GitError::Broken { why }) => {
                 tracing::warn!(repo = %self.name(), why, "a mirror is damaged and is made anew");
+                still_ours(turn).await?;
                 let lost = self.rebuild(upstream).await?;
-                Ok(Synced { rebuilt: Some(lost), ..self.sync_once(upstream).await? })
+                Ok(Synced { rebuilt: Some(lost), ..self.sync_once(upstream, turn).await? })
             }
             synced => synced,
         }
     }
 
-    async fn sync_once(&self, upstream: &Upstream) -> Result<Synced, GitError> {
+    async fn sync_once(&self, upstream: &Upstream, turn: Option<&dyn Held>) -> Result<Synced, GitError> {
         self.check_if_suspect().await?;
         let seen = self.look_at(upstream).await?;
         let repository = self.path();
-        let mut known = refs::list(self.git(), &repository, &[UPSTREAM_HEADS, "refs/tags"]).await?;
+        let known = refs::list(self.git(), &repository, &[UPSTREAM_HEADS, "refs/tags"]).await?;
         let wanted: Refs = seen.refs.iter().map(|(name, id)| (as_kept(name), id.clone())).collect();
+        // A page for visitors of a network or for a time of repair is read by git as a repository with nothing in it. One
+        // that had branches and shows none at all is not believed: everything here would go with them.
+        if seen.refs.is_empty() && known.keys().any(|name| name.is_below(UPSTREAM_HEADS)) {
+            let why =
+                "it shows no branch at all, though it had some: perhaps something else answers in its place".into();
+            return Err(GitError::Unreachable { why });
+        }
         let fetched = known != wanted;
         if fetched {
+            still_ours(turn).await?;
             self.fetch(upstream).await?;
-            known = refs::list(self.git(), &repository, &[UPSTREAM_HEADS]).await?;
         }
-        let moved = self.follow(&known, &upstream.format).await?;
+        still_ours(turn).await?;
+        let moved = self.follow(&upstream.format).await?;
         if let Some(branch) = &seen.default_branch
             && self.default_branch().await?.as_ref() != Some(branch)
         {
@@ -182,8 +217,10 @@ impl Mirror {
     }
 
     /// Our branches follow the upstream's; those of tasks are our own.
-    async fn follow(&self, upstream: &Refs, format: &BranchFormat) -> Result<Vec<BranchMove>, GitError> {
+    async fn follow(&self, format: &BranchFormat) -> Result<Vec<BranchMove>, GitError> {
+        // Ours first: whoever sleeps from here on finds that they moved, and moves nothing.
         let ours = refs::list(self.git(), &self.path(), &["refs/heads"]).await?;
+        let upstream = refs::list(self.git(), &self.path(), &[UPSTREAM_HEADS]).await?;
         let theirs: Refs = upstream.iter().filter_map(|(name, id)| Some((as_shown(name)?, id.clone()))).collect();
         let is_tasks = |name: &RefName| name.branch().is_some_and(|branch| format.task(&branch).is_some());
         let gone = ours.iter().filter(|(name, _)| !theirs.contains_key(*name) && !is_tasks(name));
@@ -206,6 +243,13 @@ impl Mirror {
             moved.push(BranchMove { branch, from: step.from, to: step.to, rewritten });
         }
         Ok(moved)
+    }
+}
+
+async fn still_ours(turn: Option<&dyn Held>) -> Result<(), GitError> {
+    match turn {
+        Some(turn) => turn.still_ours().await,
+        None => Ok(()),
     }
 }
 
@@ -246,7 +290,7 @@ impl Seen {
 }
 
 /// Where a ref of the upstream is kept.
-fn as_kept(name: &RefName) -> RefName {
+pub(crate) fn as_kept(name: &RefName) -> RefName {
     match name.as_str().strip_prefix("refs/heads/") {
         Some(branch) => format!("{UPSTREAM_HEADS}/{branch}").parse().unwrap_or_else(|_| name.clone()),
         None => name.clone(),

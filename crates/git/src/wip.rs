@@ -122,4 +122,10 @@ impl Mirror {
         let answer = call.answer().await?;
         Ok(String::from_utf8_lossy(&answer.output).trim().parse().ok())
     }
+
+    /// When a commit was made, as whoever made it says.
+    pub async fn made_at(&self, commit: &CommitId) -> Result<Option<Timestamp>, GitError> {
+        let call = self.git().at(&self.path(), "log").args(["-1", "--no-show-signature", "--format=%ct"]).arg(commit);
+        Ok(call.text().await?.trim().parse().ok().and_then(|seconds| Timestamp::from_second(seconds).ok()))
+    }
 }

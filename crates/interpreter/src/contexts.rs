@@ -106,9 +106,14 @@ impl Contexts {
         ran
     }
 
-    /// Starts the kernel of a context ahead of its first cell.
-    pub(crate) async fn wake(&self, context: &Context) {
-        let _ = context.awake(&self.kernels).await;
+    /// Starts the kernel of a context ahead of its first cell. The usual context of a language that has no kernel is none.
+    pub(crate) async fn wake(&self, context: &Context) -> Result<(), Trouble> {
+        let woken = context.awake(&self.kernels).await;
+        if matches!(woken, Err(Trouble::NoKernel(_))) {
+            lock(&self.held).remove(&context.id);
+            lock(&self.usual).retain(|_, usual| usual.id != context.id);
+        }
+        woken
     }
 }
 

@@ -5,8 +5,9 @@ use std::{collections::BTreeMap, convert::Infallible, net::SocketAddr, sync::Arc
 use axum::{
     Json, Router,
     body::Body,
-    extract::{DefaultBodyLimit, Path, State},
-    http::{HeaderValue, StatusCode, header},
+    extract::{DefaultBodyLimit, Path, Request, State},
+    http::{HeaderValue, Method, StatusCode, header},
+    middleware::Next,
     response::{IntoResponse, Response},
     routing::{delete, get, post},
 };
@@ -31,7 +32,10 @@ pub async fn serve(address: SocketAddr, kernels: Kernels) -> std::io::Result<()>
     let contexts = Arc::new(Contexts::new(kernels));
     // What everybody asks for first should not be waited for.
     let (first, python) = (Arc::clone(&contexts), contexts.usual("python"));
-    tokio::spawn(async move { first.wake(&python).await });
+    tokio::spawn(async move {
+        // Whoever asks for it is told why it does not start.
+        let _ = first.wake(&python).await;
+    });
     let app = Router::new()
         .route("/health", get(|| async { Json("OK") }))
         .route("/execute", post(execute))
@@ -39,13 +43,25 @@ pub async fn serve(address: SocketAddr, kernels: Kernels) -> std::io::Result<()>
         .route("/contexts/{id}", delete(remove))
         .route("/contexts/{id}/restart", post(restart))
         .layer(DefaultBodyLimit::max(LARGEST))
-        .layer(axum::middleware::map_response(open_to_all))
+        .layer(axum::middleware::from_fn(open_to_all))
         .with_state(contexts);
     axum::serve(TcpListener::bind(address).await?, app).await
 }
 
-async fn open_to_all(mut response: Response) -> Response {
-    response.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+/// Pages of any origin may ask, and ask before whether they may.
+async fn open_to_all(request: Request, next: Next) -> Response {
+    let is_preflight =
+        request.method() == Method::OPTIONS && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
+    let mut response = match is_preflight {
+        true => StatusCode::NO_CONTENT.into_response(),
+        false => next.run(request).await,
+    };
+    let any = HeaderValue::from_static("*");
+    response.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, any.clone());
+    if is_preflight {
+        response.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_METHODS, any.clone());
+        response.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_HEADERS, any);
+    }
     response
 }
 
@@ -60,11 +76,8 @@ impl IntoResponse for Refused {
 
 impl From<Trouble> for Refused {
     fn from(trouble: Trouble) -> Self {
-        let status = match trouble {
-            Trouble::NoKernel(_) => StatusCode::BAD_REQUEST,
-            Trouble::NotStarted(_) | Trouble::Ended => StatusCode::INTERNAL_SERVER_ERROR,
-        };
-        Refused(status, trouble.to_string())
+        // Whatever kept a kernel from starting: this is what the SDKs hear at E2B.
+        Refused(StatusCode::INTERNAL_SERVER_ERROR, trouble.to_string())
     }
 }
 
@@ -100,7 +113,7 @@ async fn execute(State(contexts): State<Arc<Contexts>>, Json(cell): Json<Cell>) 
         return Err(Refused(StatusCode::BAD_REQUEST, format!("`{odd}` cannot be the name of a variable")));
     }
     // A kernel that cannot start is told by the status; what happens later is told in the stream.
-    contexts.wake(&context).await;
+    contexts.wake(&context).await?;
     let (told, lines) = mpsc::channel::<Value>(AHEAD);
     tokio::spawn(async move {
         let ran = contexts.run(&context, &cell.code, &env, &told).await;

@@ -18,8 +18,12 @@ use rustix::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::process::page_out;
+
 /// The controllers we use.
 const CONTROLLERS: [&str; 4] = ["cpu", "cpuacct", "memory", "pids"];
+/// Where the processes of a cgroup move that is to hand controllers down: the kernel lets only those do so that hold none.
+const SERVERS: &str = "carrel-server";
 /// How soon a group is looked at again for the first time.
 const FIRST_LOOK: Duration = Duration::from_micros(100);
 /// How long the kernel rests between two bells of one group.
@@ -60,6 +64,15 @@ pub struct Reading {
     pub out_of_memory: Option<u64>,
 }
 
+/// How often a jail met its limits, since it was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Met {
+    /// A process was ended for want of memory.
+    pub memory: u64,
+    /// A process or thread was not begun, since there were too many.
+    pub pids: u64,
+}
+
 /// The cgroups of one jail.
 #[derive(Debug, Clone)]
 pub struct Cgroup {
@@ -97,14 +110,13 @@ impl Hierarchies {
             if fs::create_dir_all(&folder).is_err() {
                 continue;
             }
-            // Each level hands its controllers down by name; what cannot be handed down is missing below.
-            for level in [&root, &root.join("carrel"), &folder] {
-                for controller in CONTROLLERS {
-                    let _ = fs::write(level.join("cgroup.subtree_control"), format!("+{controller}"));
-                }
+            self.unified_controllers = hand_down(&root, &folder, &CONTROLLERS);
+            if !is_home(&folder) {
+                // Somebody above hands down what threads share: no process can be born here.
+                close_unified(&folder, &CONTROLLERS);
+                self.unified_controllers.clear();
+                continue;
             }
-            let given = fs::read_to_string(folder.join("cgroup.subtree_control")).unwrap_or_default();
-            self.unified_controllers = given.split_whitespace().map(str::to_owned).collect();
             self.unified = Some(folder);
             return;
         }
@@ -116,8 +128,10 @@ impl Hierarchies {
         if self.unified.is_none() {
             missing.push("no unified cgroup hierarchy can be written: sandboxes cannot be frozen".to_owned());
         }
+        // The sandboxes of a plain user have one user each, whose processes the kernel counts without a cgroup.
+        let is_counted = |controller: &str| controller == "pids" && !rustix::process::geteuid().is_root();
         for (controller, what) in [("cpu", "processors are"), ("memory", "memory is"), ("pids", "processes are")] {
-            if !self.has(controller) {
+            if !self.has(controller) && !is_counted(controller) {
                 missing.push(format!("no cgroup controller `{controller}` can be used: {what} not limited"));
             }
         }
@@ -157,7 +171,8 @@ impl Hierarchies {
 
     /// Removes the house's own folders, when they are empty.
     pub fn close(&self) {
-        for folder in self.unified.iter().chain(self.old.values()) {
+        self.unified.iter().for_each(|folder| close_unified(folder, &CONTROLLERS));
+        for folder in self.old.values() {
             let _ = fs::remove_dir(folder);
             if let Some(parent) = folder.parent() {
                 let _ = fs::remove_dir(parent);
@@ -181,7 +196,7 @@ impl Cgroup {
         let quota = (bounds.cpus * PERIOD_US).max(1000.0) as u64;
         if let Some(folder) = self.new_with("memory") {
             fs::write(folder.join("memory.max"), bounds.memory.to_string())?;
-            let _ = fs::write(folder.join("memory.swap.max"), "0");
+            self.allow_swap(false);
             let _ = fs::write(folder.join("memory.oom.group"), "0");
         } else if let Some(folder) = self.old.get("memory") {
             fs::write(folder.join("memory.limit_in_bytes"), bounds.memory.to_string())?;
@@ -234,12 +249,41 @@ impl Cgroup {
         fs::write(unified.join("cgroup.freeze"), if frozen { "1" } else { "0" })?;
         let wanted = if frozen { "frozen 1" } else { "frozen 0" };
         if self.await_event(wanted, patience)? {
+            if !frozen {
+                self.allow_swap(false);
+            }
             return Ok(());
         }
         if frozen {
             let _ = fs::write(unified.join("cgroup.freeze"), "0");
         }
         Err(io::ErrorKind::TimedOut.into())
+    }
+
+    /// Moves the memory of all processes to swap, as far as the kernel will, and says how many bytes went there. They stand
+    /// still: whoever runs again may have no more swap. An error when the kernel refused all of it.
+    pub fn page_out(&self) -> io::Result<u64> {
+        self.allow_swap(true);
+        let (mut moved, mut refused) = (0, None);
+        for pid in self.processes() {
+            match page_out(pid) {
+                Ok(bytes) => moved += bytes,
+                Err(error) => refused = Some(error),
+            }
+        }
+        if moved > 0 {
+            return Ok(moved);
+        }
+        self.allow_swap(false);
+        refused.map_or(Ok(0), Err)
+    }
+
+    /// Lets its memory go to swap, or no more of it. The old hierarchy bounds memory and swap together, and needs no word.
+    fn allow_swap(&self, allowed: bool) {
+        if let Some(folder) = self.new_with("memory") {
+            // Missing where the kernel counts no swap, and then it does not bound it either.
+            let _ = fs::write(folder.join("memory.swap.max"), if allowed { "max" } else { "0" });
+        }
     }
 
     /// Tells all processes to freeze and does not wait for it.
@@ -308,11 +352,7 @@ impl Cgroup {
         let number = |folder: Option<&PathBuf>, file: &str| {
             folder.and_then(|folder| fs::read_to_string(folder.join(file)).ok()?.trim().parse().ok())
         };
-        let field = |folder: Option<&PathBuf>, file: &str, name: &str| {
-            let text = fs::read_to_string(folder?.join(file)).ok()?;
-            let line = text.lines().find(|line| line.split(' ').next() == Some(name))?;
-            line.split(' ').nth(1)?.parse::<u64>().ok()
-        };
+        let field = |folder: Option<&PathBuf>, file: &str, name: &str| field(folder?, file, name);
         let new_memory = self.new_with("memory");
         let old_memory = self.old.get("memory").filter(|_| new_memory.is_none());
         Reading {
@@ -326,6 +366,19 @@ impl Cgroup {
             out_of_memory: field(new_memory, "memory.events", "oom_kill")
                 .or_else(|| field(old_memory, "memory.oom_control", "oom_kill")),
         }
+    }
+
+    /// How often it met its limits. Nothing where nobody counts.
+    pub fn met(&self) -> Option<Met> {
+        let memory = self.new_with("memory").map(|folder| ("memory.events", folder));
+        let memory = memory.or_else(|| self.old.get("memory").map(|folder| ("memory.oom_control", folder)));
+        let memory = memory.and_then(|(file, folder)| field(folder, file, "oom_kill"));
+        let pids = self.new_with("pids").or(self.old.get("pids"));
+        let pids = pids.and_then(|folder| field(folder, "pids.events", "max"));
+        if memory.is_none() && pids.is_none() {
+            return None;
+        }
+        Some(Met { memory: memory.unwrap_or(0), pids: pids.unwrap_or(0) })
     }
 
     fn folders(&self) -> impl Iterator<Item = &PathBuf> {
@@ -372,10 +425,114 @@ impl Cgroup {
     }
 }
 
+/// One number of a file with a name and a number in each line.
+fn field(folder: &Path, file: &str, name: &str) -> Option<u64> {
+    let text = fs::read_to_string(folder.join(file)).ok()?;
+    let line = text.lines().find(|line| line.split(' ').next() == Some(name))?;
+    line.split(' ').nth(1)?.parse().ok()
+}
+
 /// Walks through the doors of cgroups. A thread that moves itself waits for nobody; moving a process by its number waits
 /// until all processors took notice, some 10 ms.
 pub(crate) fn enter(doors: Vec<File>) -> io::Result<()> {
     doors.into_iter().try_for_each(|mut door| door.write_all(b"0"))
+}
+
+/// Has a cgroup, and those on the way to a folder below it, hand controllers down, and says which: all that are wanted and
+/// offered, or none.
+///
+/// All of them in one breath: where a cgroup holds processes the kernel gives those that threads can share and refuses the
+/// others, and then no process can be born anywhere below it.
+fn hand_down(root: &Path, folder: &Path, wanted: &[&str]) -> Vec<String> {
+    let offered = words(&root.join("cgroup.controllers"));
+    let wanted: Vec<_> = wanted.iter().filter(|name| offered.contains(**name)).copied().collect();
+    let mut levels: Vec<&Path> = folder.ancestors().take_while(|level| level.starts_with(root)).collect();
+    levels.reverse();
+    if wanted.is_empty() || (!is_top(root) && !vacate(root, &levels, &wanted)) {
+        return Vec::new();
+    }
+    let mut added = Vec::new();
+    for level in &levels {
+        let given = words(&level.join("cgroup.subtree_control"));
+        let missing: Vec<_> = wanted.iter().filter(|name| !given.contains(**name)).copied().collect();
+        if change(level, '+', &missing).is_err() {
+            // What others had it hand down before us stays.
+            added.iter().rev().for_each(|(level, missing): &(&Path, Vec<_>)| take_back(&[*level], missing));
+            return Vec::new();
+        }
+        added.push((*level, missing));
+    }
+    wanted.into_iter().map(str::to_owned).collect()
+}
+
+/// Moves all processes of a cgroup into one below it: ours, and those that we were started among. Says whether none is left.
+fn vacate(root: &Path, levels: &[&Path], controllers: &[&str]) -> bool {
+    /// Whoever is born in between is moved in the next round.
+    const ROUNDS: usize = 16;
+    if words(&root.join("cgroup.procs")).is_empty() {
+        return true;
+    }
+    // What is handed down to threads keeps processes out of all cgroups below.
+    take_back(levels, controllers);
+    let servers = root.join(SERVERS);
+    if fs::create_dir_all(&servers).is_ok() && (0..ROUNDS).any(|_| move_all(root, &servers)) {
+        return true;
+    }
+    move_all(&servers, root);
+    let _ = fs::remove_dir(&servers);
+    false
+}
+
+/// Moves the processes of one cgroup into another, once, and says whether none is left.
+fn move_all(from: &Path, to: &Path) -> bool {
+    for process in words(&from.join("cgroup.procs")) {
+        // It may have ended, or not be ours to move.
+        let _ = fs::write(to.join("cgroup.procs"), process);
+    }
+    words(&from.join("cgroup.procs")).is_empty()
+}
+
+fn take_back(levels: &[&Path], controllers: &[&str]) {
+    for level in levels.iter().rev() {
+        let given = words(&level.join("cgroup.subtree_control"));
+        let given: Vec<_> = controllers.iter().filter(|name| given.contains(**name)).copied().collect();
+        let _ = change(level, '-', &given);
+    }
+}
+
+fn change(level: &Path, sign: char, controllers: &[&str]) -> io::Result<()> {
+    let line: Vec<_> = controllers.iter().map(|name| format!("{sign}{name}")).collect();
+    if line.is_empty() {
+        return Ok(());
+    }
+    fs::write(level.join("cgroup.subtree_control"), line.join(" "))
+}
+
+/// Removes a house's folder when it is empty. When no house is left, all is as before the first came.
+fn close_unified(folder: &Path, controllers: &[&str]) {
+    let _ = fs::remove_dir(folder);
+    let Some(houses) = folder.parent() else { return };
+    let Some(root) = houses.parent().filter(|_| fs::remove_dir(houses).is_ok()) else { return };
+    let servers = root.join(SERVERS);
+    if servers.is_dir() {
+        take_back(&[root], controllers);
+        move_all(&servers, root);
+        let _ = fs::remove_dir(&servers);
+    }
+}
+
+/// Whether it is the kernel's first cgroup, which may hold processes whatever it hands down.
+fn is_top(cgroup: &Path) -> bool {
+    !cgroup.join("cgroup.type").exists()
+}
+
+/// Whether processes can be born in it.
+fn is_home(cgroup: &Path) -> bool {
+    fs::read_to_string(cgroup.join("cgroup.type")).map_or(true, |kind| kind.trim() == "domain")
+}
+
+fn words(file: &Path) -> BTreeSet<String> {
+    fs::read_to_string(file).unwrap_or_default().split_whitespace().map(str::to_owned).collect()
 }
 
 /// The place, kind and options of a mount of cgroups.
@@ -389,9 +546,13 @@ fn cgroup_mount(line: &str) -> Option<(PathBuf, &str, &str)> {
     Some((PathBuf::from(place), kind, options))
 }
 
-/// Our own cgroup in the unified hierarchy: a plain user may have been given it.
+/// Our own cgroup in the unified hierarchy, or the one that we moved out of: a plain user may have been given it.
 fn own_cgroup(mount: &Path) -> Option<PathBuf> {
     let text = fs::read_to_string("/proc/self/cgroup").ok()?;
     let path = text.lines().find_map(|line| line.strip_prefix("0::/"))?;
-    Some(mount.join(path))
+    let own = mount.join(path);
+    Some(if own.ends_with(SERVERS) { own.parent()?.to_owned() } else { own })
 }
+
+#[cfg(test)]
+mod tests;

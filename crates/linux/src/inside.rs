@@ -33,9 +33,14 @@ use crate::{
     seccomp, sys, wire,
 };
 
-/// What the launcher says to the process inside. The mounts come along, in the order of `rootfs::assemble`, then `/dev`.
+/// What the launcher says to the process inside first: it has its users. `/dev` comes along, where root makes the jail.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Begin;
+pub(crate) struct Mapped;
+
+/// What it says then, when somebody wants the jail: what it is to be. The mounts come along, in the order of
+/// `rootfs::assemble`.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Begin(pub(crate) Jail);
 
 /// What the process inside says to the launcher. After `Listening` only silence follows: the wire closes when the first
 /// program has taken over.
@@ -99,17 +104,17 @@ pub(crate) fn become_guest(jail: &Jail, cgroups: Vec<File>, wire: &OwnedFd) -> !
 }
 
 fn settle(jail: &Jail, cgroups: Vec<File>, wire: &OwnedFd) -> Result<std::convert::Infallible, Mishap> {
+    let_go_of_the_launchers(&cgroups, wire).map_err(Mishap::at("let go of descriptors"))?;
     // Its limits hold from here on, and where it is now is the root of the cgroups that it sees.
     enter(cgroups).map_err(Mishap::at("enter the cgroups"))?;
     sys::new_cgroup_namespace().map_err(Mishap::at("hide the cgroups"))?;
-    let mounts = hear_launcher(wire)?;
+    let (Mapped, dev) = hear_launcher(wire)?;
     become_root_inside().map_err(Mishap::at("become root inside"))?;
     // A plain user on the host cannot go into our network to call us: the socket lies among its files.
     let listener = match &jail.socket_path {
         Some(path) => Some(listen_at(path).map_err(Mishap::at("listen for the host"))?),
         None => None,
     };
-    furnish(jail, mounts)?;
     let mut unfit = Vec::new();
     if let Err(error) = rustix::system::sethostname(jail.hostname.as_bytes()) {
         unfit.push(format!("the host name was not set: {error}"));
@@ -135,6 +140,13 @@ fn settle(jail: &Jail, cgroups: Vec<File>, wire: &OwnedFd) -> Result<std::conver
         }
         None => None,
     };
+    if let Some(dev) = dev.first() {
+        wait_in_a_hall(dev)?;
+    }
+    // Until here all jails are alike. From here on it is this one.
+    let (Begin(jail), mounts) = hear_launcher(wire)?;
+    let jail = &jail;
+    furnish(jail, mounts)?;
     confine(jail).map_err(Mishap::at("limit the process"))?;
     let (program, args, env) = command(jail).map_err(Mishap::at("name the first program"))?;
     let handed: Vec<_> = gateway.iter().map(|listener| listener.as_fd()).collect();
@@ -163,6 +175,15 @@ fn settle(jail: &Jail, cgroups: Vec<File>, wire: &OwnedFd) -> Result<std::conver
     Err(mishap)
 }
 
+/// Lets go of what the launcher has open: its line to the server, and those to other jails, would seem to live for as long
+/// as this one waits.
+fn let_go_of_the_launchers(cgroups: &[File], wire: &OwnedFd) -> io::Result<()> {
+    let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
+    sys::place_at(null, 0)?;
+    let mut kept: Vec<_> = cgroups.iter().map(AsRawFd::as_raw_fd).chain([wire.as_raw_fd()]).collect();
+    sys::close_all_but(&mut kept)
+}
+
 /// Listens at a path of the host. The kernel shows everybody inside by which name that was done, so it is a short one.
 fn listen_at(path: &Path) -> io::Result<UnixListener> {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
@@ -175,10 +196,9 @@ fn listen_at(path: &Path) -> io::Result<UnixListener> {
 }
 
 /// Waits for the launcher's next word, and takes what comes with it.
-fn hear_launcher(wire: &OwnedFd) -> Result<Vec<OwnedFd>, Mishap> {
+fn hear_launcher<T: serde::de::DeserializeOwned>(wire: &OwnedFd) -> Result<(T, Vec<OwnedFd>), Mishap> {
     let heard = wire::receive(wire).map_err(Mishap::at("hear the launcher"))?;
-    let gone = || Mishap { step: "hear the launcher".into(), why: "it is gone".into() };
-    heard.map(|(Begin, fds)| fds).ok_or_else(gone)
+    heard.ok_or_else(|| Mishap { step: "hear the launcher".into(), why: "it is gone".into() })
 }
 
 fn become_root_inside() -> io::Result<()> {
@@ -192,10 +212,63 @@ fn become_root_inside() -> io::Result<()> {
     Ok(())
 }
 
+/// How the filesystems of the kernel are shown.
+fn quiet() -> MountAttrFlags {
+    MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC
+}
+
+/// Moves into an empty root with a `/dev` and a `/proc`, which are taken along from there. Whatever the host has mounted is
+/// let go of: it must not be held by somebody who waits.
+fn wait_in_a_hall(dev: &OwnedFd) -> Result<(), Mishap> {
+    keep_mounts_apart()?;
+    let hall = || -> io::Result<()> {
+        let nothing = quiet() | MountAttrFlags::MOUNT_ATTR_NODEV;
+        attach_root(&fresh("tmpfs", &[("mode", "0755"), ("size", "64k")], nothing)?)?;
+        // The last is where the root comes.
+        for name in ["dev", "proc", "tmp"] {
+            rustix::fs::mkdirat(CWD, name, Mode::from_raw_mode(0o755))?;
+        }
+        attach(dev, "dev")
+    };
+    hall().map_err(Mishap::at("make a place to wait"))?;
+    show_terminals()?;
+    show_processes()?;
+    move_in()
+}
+
+/// Mounts `/dev/pts` beneath the folder that this process is in.
+fn show_terminals() -> Result<(), Mishap> {
+    let pts = fresh("devpts", &[("newinstance", ""), ("ptmxmode", "0666"), ("mode", "0620")], quiet());
+    pts.and_then(|pts| attach(&pts, "dev/pts")).map_err(Mishap::at("mount /dev/pts"))
+}
+
+/// Mounts `/proc` beneath the folder that this process is in, sets what is set there, and covers what is not for guests.
+fn show_processes() -> Result<(), Mishap> {
+    let proc = fresh("proc", &[], quiet() | MountAttrFlags::MOUNT_ATTR_NODEV);
+    proc.and_then(|proc| attach(&proc, "proc")).map_err(Mishap::at("mount /proc"))?;
+    for (path, value) in SETTINGS {
+        std::fs::write(path, value).map_err(Mishap::at("set up the namespaces"))?;
+    }
+    mask().map_err(Mishap::at("mask /proc"))
+}
+
+/// Nothing that is mounted here from now on is seen elsewhere, nor the other way round.
+fn keep_mounts_apart() -> Result<(), Mishap> {
+    mount_change("/", MountPropagationFlags::REC | MountPropagationFlags::PRIVATE)
+        .map_err(|error| Mishap::at("keep mounts apart")(error.into()))
+}
+
+/// Makes the folder that this process is in its root, and lets go of the former one.
+fn move_in() -> Result<(), Mishap> {
+    let here = |error: rustix::io::Errno| Mishap::at("move into the root")(error.into());
+    pivot_root(".", ".").map_err(here)?;
+    unmount(".", UnmountFlags::DETACH).map_err(here)?;
+    rustix::process::chdir("/").map_err(here)
+}
+
 /// Puts the root together and moves into it.
 fn furnish(jail: &Jail, mounts: Vec<OwnedFd>) -> Result<(), Mishap> {
-    mount_change("/", MountPropagationFlags::REC | MountPropagationFlags::PRIVATE)
-        .map_err(|error| Mishap::at("keep mounts apart")(error.into()))?;
+    keep_mounts_apart()?;
     let alone = matches!(jail.mapping, Mapping::Alone(..));
     let mounts = if alone { plain::assemble(jail)? } else { mounts };
     let mut mounts = mounts.into_iter();
@@ -219,29 +292,24 @@ fn furnish(jail: &Jail, mounts: Vec<OwnedFd>) -> Result<(), Mishap> {
         let place = place.strip_prefix("/").unwrap_or(place);
         attach(&mount, place).map_err(Mishap::at("mount a volume"))?;
     }
-    let dev = next("mount /dev")?;
-    attach(&dev, "dev").map_err(Mishap::at("mount /dev"))?;
     if alone {
+        let dev = next("mount /dev")?;
+        attach(&dev, "dev").map_err(Mishap::at("mount /dev"))?;
         plain::show_devices(&dev).map_err(Mishap::at("show the devices"))?;
+        show_terminals()?;
+    } else {
+        take_along("/dev", "dev").map_err(Mishap::at("mount /dev"))?;
     }
-    let quiet = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
-    let pts = fresh("devpts", &[("newinstance", ""), ("ptmxmode", "0666"), ("mode", "0620")], quiet);
-    pts.and_then(|pts| attach(&pts, "dev/pts")).map_err(Mishap::at("mount /dev/pts"))?;
     // Half of its own memory, not of the host's: what lies there is not freed by ending whoever wrote it.
     let half = (jail.bounds.memory / 2).to_string();
-    let shm = fresh("tmpfs", &[("mode", "1777"), ("size", &half)], quiet | MountAttrFlags::MOUNT_ATTR_NODEV);
+    let shm = fresh("tmpfs", &[("mode", "1777"), ("size", &half)], quiet() | MountAttrFlags::MOUNT_ATTR_NODEV);
     shm.and_then(|shm| attach(&shm, "dev/shm")).map_err(Mishap::at("mount /dev/shm"))?;
-    let proc = fresh("proc", &[], quiet | MountAttrFlags::MOUNT_ATTR_NODEV);
-    proc.and_then(|proc| attach(&proc, "proc")).map_err(Mishap::at("mount /proc"))?;
-    for (path, value) in SETTINGS {
-        std::fs::write(path, value).map_err(Mishap::at("set up the namespaces"))?;
+    if alone {
+        show_processes()?;
+    } else {
+        take_along("/proc", "proc").map_err(Mishap::at("mount /proc"))?;
     }
-    mask().map_err(Mishap::at("mask /proc"))?;
-    let here = |error: rustix::io::Errno| Mishap::at("move into the root")(error.into());
-    pivot_root(".", ".").map_err(here)?;
-    unmount(".", UnmountFlags::DETACH).map_err(here)?;
-    rustix::process::chdir("/").map_err(here)?;
-    Ok(())
+    move_in()
 }
 
 /// Attaches the root where something can be attached, and goes there.
@@ -258,20 +326,28 @@ fn attach_root(root: &OwnedFd) -> io::Result<()> {
 
 /// Attaches a mount at a folder of the new root, which is made when it is missing and never reached through a link.
 fn attach(mount: &OwnedFd, place: impl AsRef<Path>) -> io::Result<()> {
-    let place = place.as_ref();
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    Ok(move_mount(mount, "", target(place.as_ref())?, "", flags)?)
+}
+
+/// Moves what was mounted in the old root, with everything beneath it, to a folder of the new one.
+fn take_along(from: &str, place: &str) -> io::Result<()> {
+    Ok(move_mount(CWD, from, target(Path::new(place))?, "", MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH)?)
+}
+
+/// A folder of the new root to mount something at.
+fn target(place: &Path) -> io::Result<OwnedFd> {
     let open = || {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         openat2(CWD, place, flags, Mode::empty(), ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS)
     };
-    let target = match open() {
+    match open() {
         Err(rustix::io::Errno::NOENT) => {
             make_folders(place)?;
-            open()?
+            Ok(open()?)
         }
-        opened => opened?,
-    };
-    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
-    Ok(move_mount(mount, "", target, "", flags)?)
+        opened => Ok(opened?),
+    }
 }
 
 fn make_folders(place: &Path) -> io::Result<()> {

@@ -1,9 +1,11 @@
 //! The launcher: a small process with one thread that makes jails on request.
 //!
 //! Forking the server would copy its page tables, 20 ms for each GB; forking this costs a fraction of a millisecond. It
-//! remembers nothing: a new one goes on where the old one died.
+//! remembers nothing that must not be lost: a new one goes on where the old one died. The shells of jails that it has
+//! prepared end with it.
 
 use std::{
+    collections::HashMap,
     fs, io,
     os::fd::{AsFd, OwnedFd},
     path::{Path, PathBuf},
@@ -12,6 +14,7 @@ use std::{
 };
 
 use rustix::{
+    event::{PollFd, PollFlags, poll},
     fs::{FileType, Mode, makedev, mknodat, symlinkat},
     mount::{MountFlags, MountPropagationFlags, mount, mount_change},
     thread::{LinkNameSpaceType, move_into_link_name_space},
@@ -20,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Hierarchies, Jail, Launched, Living, Memory, Mishap,
-    inside::{Begin, FIRST_TO_GO, Report, become_guest},
+    inside::{Begin, FIRST_TO_GO, Mapped, Report, become_guest},
     restore::restore,
     rootfs,
     sys::{self, Side},
@@ -30,8 +33,10 @@ use crate::{
 /// What the server asks.
 #[derive(Debug, Serialize, Deserialize)]
 enum Ask {
-    /// Make a jail.
+    /// Make a jail, in its shell when one was prepared.
     Launch(Box<Jail>),
+    /// Make its shell: everything that does not depend on its root. Nobody waits for an answer.
+    Prepare(Box<Jail>),
     /// Bring one back from its memory.
     Restore(Box<Jail>, Memory),
     /// Listen on a port of the loopback of a jail that runs. Whoever does it cannot come back: it is its last errand.
@@ -88,6 +93,18 @@ impl Launcher {
                 Err(Mishap::at("reach the launcher")(error))
             }
         }
+    }
+
+    /// Has the shell of a jail made, which is launched by and by. Its cgroups exist already. Whatever fails is told when it
+    /// is launched.
+    pub fn prepare(&self, jail: &Jail) -> io::Result<()> {
+        let mut running = self.running.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let ask = Ask::Prepare(Box::new(jail.clone()));
+        let sent = self.running(&mut running).and_then(|running| wire::send(&running.wire, &ask, &[]));
+        if sent.is_err() {
+            stop(&mut running);
+        }
+        sent
     }
 
     /// Brings a jail back from its memory. Its cgroups exist already and are empty; the gateway is opened by the caller.
@@ -182,9 +199,17 @@ pub fn run(scratch: &Path) -> io::Result<()> {
         furnish_devices(&devices)?;
     }
     let mut hierarchies: Option<(String, Hierarchies)> = None;
-    while let Some((ask, _)) = wire::receive::<Ask>(&wire)? {
+    let mut shells: HashMap<String, Shell> = HashMap::new();
+    // What mounts were made of. Letting go of it keeps all processors busy for a while, and whoever was just given a jail has
+    // better use for them.
+    let mut parts = Vec::new();
+    loop {
+        if !parts.is_empty() && (parts.len() > MOST_PARTS || !is_asked_within(&wire, A_WHILE)) {
+            parts.clear();
+        }
+        let Some((ask, _)) = wire::receive::<Ask>(&wire)? else { return Ok(()) };
         let jail = match &ask {
-            Ask::Launch(jail) | Ask::Restore(jail, _) => jail,
+            Ask::Launch(jail) | Ask::Prepare(jail) | Ask::Restore(jail, _) => jail,
             Ask::Listen { first, port } => {
                 return match listen_inside(*first, *port) {
                     Ok(listener) => wire::send(&wire, &Answer::Listening, &[listener.as_fd()]),
@@ -197,22 +222,44 @@ pub fn run(scratch: &Path) -> io::Result<()> {
         }
         let Some((_, hierarchies)) = &hierarchies else { continue };
         let made = match &ask {
-            Ask::Launch(_) | Ask::Listen { .. } => launch(jail, hierarchies, &devices),
+            Ask::Prepare(_) => {
+                shells.retain(|_, shell| shell.waits());
+                if let Ok(shell) = Shell::make(jail, hierarchies, &devices) {
+                    shells.insert(jail.name.clone(), shell);
+                }
+                continue;
+            }
+            Ask::Launch(_) | Ask::Listen { .. } => {
+                let shell = shells.remove(&jail.name).filter(Shell::waits);
+                let shell = shell.map_or_else(|| Shell::make(jail, hierarchies, &devices), Ok);
+                shell.and_then(|shell| shell.launch(jail))
+            }
             Ask::Restore(jail, memory) => {
                 let restored = restore(jail, memory, &hierarchies.cgroup(&jail.name), &devices);
                 restored.map(|(first, fds)| Made { first, unfit: Vec::new(), fds, parts: Vec::new() })
             }
         };
         match made {
-            // Whoever waits hears first; then what the mounts were made of is let go.
-            Ok(Made { first, unfit, fds, parts: _parts }) => {
+            Ok(Made { first, unfit, fds, parts: made_of }) => {
                 let fds: Vec<_> = fds.iter().map(AsFd::as_fd).collect();
                 wire::send(&wire, &Answer::Launched { first, unfit }, &fds)?;
+                parts.extend(made_of);
             }
             Err(mishap) => wire::send(&wire, &Answer::Failed(mishap), &[])?,
         }
     }
-    Ok(())
+}
+
+/// What mounts were made of is let go of when nobody has asked for anything for so long,
+const A_WHILE: std::time::Duration = std::time::Duration::from_millis(30);
+/// or when there is more of it.
+const MOST_PARTS: usize = 256;
+
+/// Whether somebody asks for something before so much time has passed, or has hung up.
+fn is_asked_within(wire: &OwnedFd, patience: std::time::Duration) -> bool {
+    let patience = rustix::event::Timespec { tv_sec: 0, tv_nsec: i64::from(patience.subsec_nanos()) };
+    let mut fds = [PollFd::from_borrowed_fd(wire.as_fd(), PollFlags::IN)];
+    poll(&mut fds, Some(&patience)).is_ok_and(|ready| ready > 0)
 }
 
 /// Goes into the namespaces of a jail's first process, for good, and listens there.
@@ -285,69 +332,102 @@ struct Made {
     parts: Vec<OwnedFd>,
 }
 
-fn launch(jail: &Jail, hierarchies: &Hierarchies, devices: &Path) -> Result<Made, Mishap> {
-    let cgroup = hierarchies.cgroup(&jail.name);
-    let birthplace = cgroup.birthplace().map_err(Mishap::at("open the cgroup"))?;
-    let doors = cgroup.doors().map_err(Mishap::at("open the cgroups"))?;
-    let (ours, theirs) = wire::pair().map_err(Mishap::at("make a wire"))?;
-    let namespaces = libc::CLONE_NEWUSER
-        | libc::CLONE_NEWPID
-        | libc::CLONE_NEWNS
-        | libc::CLONE_NEWNET
-        | libc::CLONE_NEWIPC
-        | libc::CLONE_NEWUTS;
-    let side = sys::clone_into(namespaces, birthplace.as_ref()).map_err(Mishap::at("make namespaces"))?;
-    let Side::Parent { pid, pidfd } = side else {
-        drop(ours);
-        become_guest(jail, doors, &theirs);
-    };
-    drop((theirs, doors));
-    let made = equip(jail, devices, pid, &ours);
-    let made = made.and_then(|mut made| {
-        let network = fs::File::open(format!("/proc/{pid}/ns/net")).map_err(Mishap::at("open the network"))?;
-        let pidfd = pidfd.try_clone().map_err(Mishap::at("keep the process"))?;
-        made.fds.splice(0..0, [pidfd, network.into()]);
-        Ok(made)
-    });
-    made.inspect_err(|_| {
-        // The whole namespace ends with its first process.
-        let _ = rustix::process::pidfd_send_signal(&pidfd, rustix::process::Signal::KILL);
-    })
+/// A jail without a root: a process in its namespaces and its cgroups, which waits to be told what to become.
+struct Shell {
+    pid: i32,
+    pidfd: OwnedFd,
+    wire: OwnedFd,
 }
 
-/// Does for the new process what it cannot do itself, and waits until its program runs.
-fn equip(jail: &Jail, devices: &Path, pid: i32, wire: &OwnedFd) -> Result<Made, Mishap> {
-    map_users(jail, pid).map_err(Mishap::at("map users"))?;
-    let (mounts, parts) = match jail.mapping {
-        crate::Mapping::Alone(..) => (Vec::new(), Vec::new()),
-        crate::Mapping::Range(_) => {
-            let users = fs::File::open(format!("/proc/{pid}/ns/user")).map_err(Mishap::at("open the users"))?;
-            let rootfs::Assembled { mut mounts, parts } = rootfs::assemble(jail, &users.into())?;
-            mounts.push(rootfs::clone_tree(devices).map_err(Mishap::at("clone /dev"))?);
-            (mounts, parts)
-        }
-    };
-    if let Some(note) = jail.first_note() {
-        // Before it begins: where there is no cgroup, nothing else says who it is if the server dies now.
-        let told = Living::of(pid).and_then(|first| fs::write(note, serde_json::to_vec(&first)?));
-        told.map_err(Mishap::at("note who it is"))?;
+impl Shell {
+    fn make(jail: &Jail, hierarchies: &Hierarchies, devices: &Path) -> Result<Shell, Mishap> {
+        let cgroup = hierarchies.cgroup(&jail.name);
+        let birthplace = cgroup.birthplace().map_err(Mishap::at("open the cgroup"))?;
+        let doors = cgroup.doors().map_err(Mishap::at("open the cgroups"))?;
+        let (ours, theirs) = wire::pair().map_err(Mishap::at("make a wire"))?;
+        let namespaces = libc::CLONE_NEWUSER
+            | libc::CLONE_NEWPID
+            | libc::CLONE_NEWNS
+            | libc::CLONE_NEWNET
+            | libc::CLONE_NEWIPC
+            | libc::CLONE_NEWUTS;
+        let side = sys::clone_into(namespaces, birthplace.as_ref()).map_err(Mishap::at("make namespaces"))?;
+        let Side::Parent { pid, pidfd } = side else {
+            drop(ours);
+            become_guest(jail, doors, &theirs);
+        };
+        let shell = Shell { pid, pidfd, wire: ours };
+        shell.equip(jail, devices).inspect_err(|_| shell.end())?;
+        Ok(shell)
     }
-    let fds: Vec<_> = mounts.iter().map(AsFd::as_fd).collect();
-    wire::send(wire, &Begin, &fds).map_err(Mishap::at("hand the mounts over"))?;
-    drop(mounts);
-    let ended = || Mishap { step: "prepare the jail".into(), why: "its process ended".into() };
-    let hear = || wire::receive::<Report>(wire).map_err(Mishap::at("hear the jail"));
-    let (unfit, fds) = match hear()?.ok_or_else(ended)? {
-        (Report::Listening { unfit }, fds) => (unfit, fds),
-        (Report::Failed(mishap), _) => return Err(mishap),
-    };
-    match hear()? {
-        None => {
-            let first = Living::of(pid).map_err(Mishap::at("look at the process"))?;
-            Ok(Made { first, unfit, fds, parts })
+
+    /// Does for the new process what it cannot do itself.
+    fn equip(&self, jail: &Jail, devices: &Path) -> Result<(), Mishap> {
+        map_users(jail, self.pid).map_err(Mishap::at("map users"))?;
+        let dev = match jail.mapping {
+            crate::Mapping::Alone(..) => None,
+            crate::Mapping::Range(_) => Some(rootfs::clone_tree(devices).map_err(Mishap::at("clone /dev"))?),
+        };
+        if let Some(note) = jail.first_note() {
+            // Before it begins: where there is no cgroup, nothing else says who it is if the server dies now.
+            let told = Living::of(self.pid).and_then(|first| fs::write(note, serde_json::to_vec(&first)?));
+            told.map_err(Mishap::at("note who it is"))?;
         }
-        Some((Report::Failed(mishap), _)) => Err(mishap),
-        Some((Report::Listening { .. }, _)) => Err(ended()),
+        let fds: Vec<_> = dev.iter().map(AsFd::as_fd).collect();
+        wire::send(&self.wire, &Mapped, &fds).map_err(Mishap::at("hand the devices over"))
+    }
+
+    /// Whether it is still there.
+    fn waits(&self) -> bool {
+        let now = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
+        let mut fds = [PollFd::from_borrowed_fd(self.pidfd.as_fd(), PollFlags::IN)];
+        poll(&mut fds, Some(&now)).is_ok_and(|ready| ready == 0)
+    }
+
+    /// Gives it its root, and waits until its program runs.
+    fn launch(self, jail: &Jail) -> Result<Made, Mishap> {
+        let made = self.fill(jail).and_then(|mut made| {
+            let network =
+                fs::File::open(format!("/proc/{}/ns/net", self.pid)).map_err(Mishap::at("open the network"))?;
+            let pidfd = self.pidfd.try_clone().map_err(Mishap::at("keep the process"))?;
+            made.fds.splice(0..0, [pidfd, network.into()]);
+            Ok(made)
+        });
+        made.inspect_err(|_| self.end())
+    }
+
+    fn fill(&self, jail: &Jail) -> Result<Made, Mishap> {
+        let (mounts, parts) = match jail.mapping {
+            crate::Mapping::Alone(..) => (Vec::new(), Vec::new()),
+            crate::Mapping::Range(_) => {
+                let users = fs::File::open(format!("/proc/{}/ns/user", self.pid));
+                let users = users.map_err(Mishap::at("open the users"))?;
+                let rootfs::Assembled { mounts, parts } = rootfs::assemble(jail, &users.into())?;
+                (mounts, parts)
+            }
+        };
+        let fds: Vec<_> = mounts.iter().map(AsFd::as_fd).collect();
+        wire::send(&self.wire, &Begin(jail.clone()), &fds).map_err(Mishap::at("hand the mounts over"))?;
+        drop(mounts);
+        let ended = || Mishap { step: "prepare the jail".into(), why: "its process ended".into() };
+        let hear = || wire::receive::<Report>(&self.wire).map_err(Mishap::at("hear the jail"));
+        let (unfit, fds) = match hear()?.ok_or_else(ended)? {
+            (Report::Listening { unfit }, fds) => (unfit, fds),
+            (Report::Failed(mishap), _) => return Err(mishap),
+        };
+        match hear()? {
+            None => {
+                let first = Living::of(self.pid).map_err(Mishap::at("look at the process"))?;
+                Ok(Made { first, unfit, fds, parts })
+            }
+            Some((Report::Failed(mishap), _)) => Err(mishap),
+            Some((Report::Listening { .. }, _)) => Err(ended()),
+        }
+    }
+
+    /// The whole namespace ends with its first process.
+    fn end(&self) {
+        let _ = rustix::process::pidfd_send_signal(&self.pidfd, rustix::process::Signal::KILL);
     }
 }
 

@@ -23,7 +23,7 @@ mod sys;
 pub mod visit;
 mod wire;
 
-pub use cgroup::{Bounds, Cgroup, Hierarchies, Reading};
+pub use cgroup::{Bounds, Cgroup, Hierarchies, Met, Reading};
 pub use criu::{LOG as CRIU_LOG, Refused, change_users, dump};
 pub use jail::{Jail, Launched, Mapping, Mishap};
 pub use launcher::{Launcher, run as run_launcher};

@@ -87,19 +87,36 @@ impl Living {
     }
 }
 
-/// Moves the memory of a process to swap, as far as the kernel will. An error when there is no swap at all.
-pub fn page_out(pid: i32) -> io::Result<()> {
+/// Moves the memory of a process to swap, as far as the kernel will, and says how many bytes went there. An error when there
+/// is no swap at all, or when the kernel refused every part.
+pub fn page_out(pid: i32) -> io::Result<u64> {
     if fs::read_to_string("/proc/swaps")?.lines().count() < 2 {
         return Err(io::ErrorKind::Unsupported.into());
     }
     let process = pidfd_open(Pid::from_raw(pid).ok_or(io::ErrorKind::NotFound)?, PidfdFlags::empty())?;
+    let before = swapped(pid)?;
+    let (mut took, mut refused) = (false, None);
     for line in fs::read_to_string(format!("/proc/{pid}/maps"))?.lines() {
         let Some((from, to)) = line.split_once(' ').and_then(|(range, _)| range.split_once('-')) else { continue };
         let (Ok(from), Ok(to)) = (usize::from_str_radix(from, 16), usize::from_str_radix(to, 16)) else { continue };
         // What cannot be moved (the kernel's own pages, locked ones) stays.
-        let _ = crate::sys::page_out(&process, from, to - from);
+        match crate::sys::page_out(&process, from, to - from) {
+            Ok(()) => took = true,
+            Err(error) => refused = Some(error),
+        }
     }
-    Ok(())
+    // The kernel takes the wish for the deed: only its account tells what went.
+    match refused {
+        Some(error) if !took => Err(error),
+        _ => Ok(swapped(pid)?.saturating_sub(before)),
+    }
+}
+
+/// The bytes of a process that lie in swap.
+fn swapped(pid: i32) -> io::Result<u64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmSwap:")?.split_whitespace().next());
+    Ok(line.and_then(|kilobytes| kilobytes.parse::<u64>().ok()).unwrap_or_default() * 1024)
 }
 
 fn began(pid: i32) -> io::Result<u64> {

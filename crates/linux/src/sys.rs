@@ -248,6 +248,24 @@ pub(crate) fn close_at_exec_from(first: u32) -> io::Result<()> {
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
+/// Closes every descriptor from the fourth on but these. Only for the copy of a process that uses none of the others.
+pub(crate) fn close_all_but(kept: &mut [i32]) -> io::Result<()> {
+    kept.sort_unstable();
+    let close = |first: u32, last: u32| -> io::Result<()> {
+        // SAFETY: whoever owned these in the process that was copied owns other ones there; here nobody uses them again.
+        let done = unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
+        if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    };
+    let mut first = 3;
+    for fd in kept.iter().filter_map(|fd| u32::try_from(*fd).ok()) {
+        if fd > first {
+            close(first, fd - 1)?;
+        }
+        first = first.max(fd + 1);
+    }
+    close(first, u32::MAX)
+}
+
 /// A second descriptor of the same thing, with a number from this one on.
 pub(crate) fn duplicate_above(fd: i32, least: i32) -> io::Result<OwnedFd> {
     // SAFETY: makes a new descriptor; the old one is not touched.

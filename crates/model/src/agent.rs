@@ -10,7 +10,7 @@ use crate::{
     AgentId, Malformed, TemplateName,
     command::CommandRules,
     ids::{is_slug, name},
-    sandbox::{EnvName, EnvValue},
+    sandbox::{EnvName, EnvValue, Network},
 };
 
 name!(
@@ -51,6 +51,9 @@ pub struct Agent {
     /// What may be run at its desks when somebody asks for it from outside.
     #[serde(default, skip_serializing_if = "CommandRules::is_open")]
     pub commands: CommandRules,
+    /// Whom its desks may talk to when a card or a session does not say.
+    #[serde(default, skip_serializing_if = "Network::is_none")]
+    pub network: Network,
     /// It came with the house, and was not changed.
     #[serde(default)]
     pub built_in: bool,

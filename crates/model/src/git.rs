@@ -12,7 +12,7 @@ use crate::{Malformed, TaskId, ids::name};
 
 mod source;
 
-pub use source::{Locator, RepoSource};
+pub use source::{Locator, RepoSource, is_near_address};
 
 name!(
     /// Names a repository in this house, in addresses and folders.

@@ -10,8 +10,8 @@ use crate::{
     session::Session, task::Task,
 };
 
-/// What a bearer may do, once its key was believed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What a bearer may do, once its key was believed. Between nodes it travels in the key's place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
     /// The key that was shown.
     pub key: KeyId,
@@ -24,7 +24,8 @@ pub struct Grant {
 }
 
 /// A role together with what it is bound to.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Authority {
     /// Everything.
     Admin,
@@ -163,8 +164,14 @@ pub enum Action {
     HookRead,
     /// Add, try, replay or remove a hook.
     HookWrite,
+    /// Look at the nodes.
+    NodeRead,
+    /// Drain a node, or forget one that is gone.
+    NodeDrive,
     /// Read the audit.
     AuditRead,
+    /// Carry out what nobody needs any more.
+    HousePrune,
     /// Ask a model, with a key of the house.
     ModelUse,
     /// See what models were used for, and what it cost.
@@ -236,12 +243,12 @@ impl Grant {
                 | SandboxDestroy | VolumeUse | VolumeMake | VolumeRemove | SandboxExec | SandboxFilesRead
                 | SandboxFilesWrite | SandboxTerminal | SandboxPort | SandboxStats | SandboxSnapshot | SandboxFork
                 | TemplateRead | TemplateMake | TemplateRemove | RepoRead | RepoAdd | RepoChange | RepoSync
-                | RepoPush | RepoRemove | PullTalk | PullMerge | ProviderRead | EventsFollow | SignInLink
-                | SecretRead | AgentRead | AgentAdd | AgentRemove | SessionCreate | SessionRead | SessionMessage
-                | SessionDrive | TaskCreate | TaskRead | TaskMessage | TaskDrive | TaskReport | TaskMerge
-                | TaskClose | ModelUse | UsageRead => true,
+                | RepoPush | RepoRemove | PullTalk | PullMerge | ProviderRead | NodeRead | EventsFollow
+                | SignInLink | SecretRead | AgentRead | AgentAdd | AgentRemove | SessionCreate | SessionRead
+                | SessionMessage | SessionDrive | TaskCreate | TaskRead | TaskMessage | TaskDrive | TaskReport
+                | TaskMerge | TaskClose | ModelUse | UsageRead => true,
                 KeyCreate | KeyRead | KeyChange | KeyRotate | KeyRevoke | SecretSet | SecretRemove | AuditRead
-                | HookRead | HookWrite => false,
+                | HousePrune | HookRead | HookWrite | NodeDrive => false,
             },
             Authority::Agent(me) => match (action, subject) {
                 (
@@ -400,7 +407,10 @@ impl Action {
             Action::SecretRemove => "secret.remove",
             Action::HookRead => "hook.read",
             Action::HookWrite => "hook.write",
+            Action::NodeRead => "node.read",
+            Action::NodeDrive => "node.drive",
             Action::AuditRead => "audit.read",
+            Action::HousePrune => "house.prune",
             Action::ModelUse => "model.use",
             Action::UsageRead => "usage.read",
             Action::SignInLink => "sign_in.link",
@@ -474,7 +484,10 @@ impl Action {
             Action::SecretRemove => "remove",
             Action::HookRead => "look at the hooks",
             Action::HookWrite => "change the hooks",
+            Action::NodeRead => "look at the nodes",
+            Action::NodeDrive => "drain or remove nodes",
             Action::AuditRead => "read the audit",
+            Action::HousePrune => "carry out what nobody needs",
             Action::ModelUse => "use models",
             Action::UsageRead => "see the usage of models",
             Action::SignInLink => "make a sign-in link",
@@ -607,6 +620,7 @@ mod tests {
             Action::SecretSet,
             Action::SecretRemove,
             Action::AuditRead,
+            Action::HousePrune,
         ] {
             assert!(member.covers(action, Subject::House).is_err());
         }

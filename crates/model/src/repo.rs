@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 
 use crate::{
     Branch, BranchFormat, CommitId, KeyId, PushId, RefName, RepoName, RepoSource, SandboxId, TaskId,
-    command::CommandRules,
+    command::CommandRules, sandbox::Network,
 };
 
 /// A repository, as its row remembers it.
@@ -88,6 +88,9 @@ pub struct RepoRules {
     /// What may be run at its desks when somebody asks for it from outside.
     #[serde(skip_serializing_if = "CommandRules::is_open")]
     pub commands: CommandRules,
+    /// Whom its desks may talk to when a card or a session does not say.
+    #[serde(skip_serializing_if = "Network::is_none")]
+    pub network: Network,
 }
 
 /// What people want of the pull requests of a repository.

@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::{
-    AgentId, CommitId, ExecId, KeyId, RepoName, SandboxId, SessionId, TaskId,
+    AgentId, Branch, CommitId, ExecId, KeyId, NodeId, ProviderName, RepoName, SandboxId, SessionId, TaskId,
+    TemplateName,
     agent::Voice,
-    sandbox::{Lifetime, Network},
+    sandbox::{Isolation, Lifetime, Network, Phase},
 };
 
 /// A session, as its row remembers it.
@@ -39,12 +40,21 @@ pub struct Session {
     /// Whatever else belongs to it.
     #[serde(default)]
     pub meta: serde_json::Map<String, serde_json::Value>,
+    /// The session whose checkpoint it goes on from.
+    #[serde(default)]
+    pub fork_of: Option<SessionId>,
+    /// The commit that its work began at.
+    #[serde(default)]
+    pub base_commit: Option<CommitId>,
     /// What the agent calls this conversation, so that it can go on with it.
     #[serde(default)]
     pub conversation: Option<String>,
     /// The turn in flight.
     #[serde(default)]
     pub turn: Option<Turn>,
+    /// The turn that somebody wants broken off, by its number.
+    #[serde(default)]
+    pub unwanted: Option<u32>,
     /// How many turns there were.
     #[serde(default)]
     pub turns: u32,
@@ -69,6 +79,12 @@ pub struct Session {
     /// The desk that has its work: it began there, or what was saved was laid on it.
     #[serde(default)]
     pub laid: Option<SandboxId>,
+    /// Files that are too large to be saved, as far as the timeline says so.
+    #[serde(default)]
+    pub unsaved: Vec<String>,
+    /// How its desk was left when it fell asleep, until it wakes.
+    #[serde(default)]
+    pub left: Option<Left>,
     /// Somebody wants it closed; what was done is kept first.
     #[serde(default)]
     pub closing: bool,
@@ -95,6 +111,23 @@ impl Session {
     pub fn is_busy(&self) -> bool {
         self.phase != SessionPhase::Closed && (self.is_asked() || self.turn.is_some() || self.closing)
     }
+
+    /// Whether nobody wants the turn in flight any more: it is to be broken off, or the session to be closed.
+    pub fn is_unwanted(&self) -> bool {
+        let broken_off = self.turn.as_ref().is_some_and(|turn| self.unwanted == Some(turn.number));
+        self.closing || self.phase == SessionPhase::Closed || broken_off
+    }
+}
+
+/// How a desk was left: what it must come back with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Left {
+    /// The desk.
+    pub sandbox: SandboxId,
+    /// The branch that was checked out, unless none was.
+    pub branch: Option<Branch>,
+    /// The commit that was checked out.
+    pub head: CommitId,
 }
 
 /// A turn of an agent, while it is in flight.
@@ -110,6 +143,9 @@ pub struct Turn {
     pub begun: bool,
     /// How many of its moments are written down.
     pub moments: u32,
+    /// Which node reads it. Whoever read it before writes nothing down any more.
+    #[serde(default)]
+    pub node: Option<NodeId>,
     /// When it was planned.
     pub at: Timestamp,
 }
@@ -173,6 +209,24 @@ pub struct Moment {
     /// What was spent up to here, in dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
+    /// The desk as it then was, for checkpoints.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub desk: Option<DeskState>,
+}
+
+/// A desk at a checkpoint.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct DeskState {
+    /// Which sandbox it was.
+    pub sandbox_id: SandboxId,
+    /// Where it was in its life.
+    pub phase: Phase,
+    /// Where it lived.
+    pub provider: ProviderName,
+    /// What it started from.
+    pub template: TemplateName,
+    /// How strongly it was kept apart.
+    pub isolation: Isolation,
 }
 
 /// What a moment is.

@@ -15,12 +15,15 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::{
-    AgentId, Branch, CommitId, KeyId, RepoName, SandboxId, SessionId, TaskId,
+    AgentId, Branch, CommitId, KeyId, ProviderName, RepoName, SandboxId, SessionId, TaskId,
     area::Claim,
     number::Whole,
-    public::PullPhase,
+    public::{CheckState, PullPhase, PullView},
     sandbox::{Isolation, Network},
 };
+
+/// Where `told` remembers how the budget of a task stands, in a word of `BudgetState`.
+pub const BUDGET_MARK: &str = "budget";
 
 /// A task, as its row remembers it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -43,6 +46,9 @@ pub struct Task {
     pub branch: Branch,
     /// The higher, the sooner.
     pub priority: i32,
+    /// When it is to be done: of those that are equally urgent, who is due sooner begins first.
+    #[serde(default)]
+    pub due: Option<Timestamp>,
     /// Files and directories that it has claimed, each for a time.
     #[serde(default)]
     pub claims: Vec<Claim>,
@@ -52,6 +58,9 @@ pub struct Task {
     pub depends_on: Vec<Dependency>,
     /// How strongly its desk is kept apart; the provider's own way when left out.
     pub isolation: Option<Isolation>,
+    /// Where its desk is to be made; where desks usually are when left out.
+    #[serde(default)]
+    pub provider: Option<ProviderName>,
     /// Whom its desk may talk to.
     pub network: Network,
     /// How much may be spent, in millionths of a dollar.
@@ -75,6 +84,9 @@ pub struct Task {
     /// With whom it will conflict.
     #[serde(default)]
     pub conflicts: Vec<Conflict>,
+    /// Who changes the same files, as far as they merge by themselves.
+    #[serde(default)]
+    pub shares: Vec<Conflict>,
     /// Why somebody must look.
     pub needs: Option<Needs>,
     /// What it has spent, in millionths of a dollar.
@@ -114,6 +126,10 @@ pub struct Task {
     /// How often the present step has failed so far.
     #[serde(default)]
     pub attempts: u32,
+    /// How many turns in a row broke off. Only a turn that came to its end clears it, or a person: each try goes through
+    /// several steps, of which the others may well succeed.
+    #[serde(default)]
+    pub failures: u32,
     /// When it is tried again.
     #[serde(default)]
     pub next_attempt_at: Option<Timestamp>,
@@ -194,9 +210,18 @@ pub struct TaskPull {
     pub url: String,
     /// Where it is.
     pub phase: PullPhase,
+    /// What its checks come to together, when it has any.
+    #[serde(default)]
+    pub checks: Option<CheckState>,
 }
 
-/// A task with which this one will conflict.
+impl From<&PullView> for TaskPull {
+    fn from(pull: &PullView) -> TaskPull {
+        TaskPull { number: pull.number, url: pull.url.clone(), phase: pull.phase, checks: pull.checks }
+    }
+}
+
+/// A task with which this one will conflict, or with which it shares files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Conflict {
     /// The other; nothing for the base itself.

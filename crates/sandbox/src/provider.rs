@@ -7,7 +7,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use carrel_envd::Dial;
+use carrel_envd::{Dial, Envd};
 use carrel_model::{
     SandboxId, TemplateName, Timestamp, VolumeId,
     sandbox::{Depth, Isolation, Network, Spec, Usage},
@@ -18,6 +18,15 @@ use crate::{
     template::{LayerId, Progress, Shown, Source, Template},
     volume::VolumeContent,
 };
+
+/// How often a sandbox met its limits, since it was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MetLimits {
+    /// The kernel ended a process of it for want of memory.
+    pub memory: u64,
+    /// The kernel refused it a process or thread, since it had too many.
+    pub pids: u64,
+}
 
 /// A place where sandboxes live. It owns their lives, not their insides.
 ///
@@ -33,8 +42,9 @@ pub trait Provider: Send + Sync {
         let _ = (id, spec);
     }
 
-    /// Makes the sandbox out of one that waits, if that is a matter of a moment; says whether it did. Nobody knows of it yet:
-    /// `confirm` or `destroy` follows, and what was neither confirmed nor ended is ended by `reap`.
+    /// Makes the sandbox, if that is a matter of a moment; says whether it did. Nobody knows of it yet: `confirm` or
+    /// `destroy` follows, and what was neither confirmed nor ended is ended by `reap`. What was begun and takes longer goes
+    /// on, as after `expect`.
     async fn claim(&self, id: &SandboxId, spec: &Spec) -> bool {
         let _ = (id, spec);
         false
@@ -62,6 +72,12 @@ pub trait Provider: Send + Sync {
 
     /// What a sandbox uses now.
     async fn usage(&self, id: &SandboxId) -> Result<Usage, ProviderError>;
+
+    /// How often a sandbox met its limits so far. Nothing where nobody counts. It takes a moment at most.
+    async fn met_limits(&self, id: &SandboxId) -> Option<MetLimits> {
+        let _ = id;
+        None
+    }
 
     /// What one sandbox does not have of what it was promised, each a sentence. Nothing where no account is kept of each:
     /// then all of them lack what the provider's fitness says.
@@ -136,6 +152,21 @@ pub struct Endpoint {
     pub dial: Arc<dyn Dial>,
     /// What it wants to be shown.
     pub token: Option<SecretString>,
+    /// Somebody who speaks with it already, over lines that are open.
+    pub open: Option<Envd>,
+}
+
+impl Endpoint {
+    /// Where lines are opened to when they are needed.
+    pub fn new(dial: Arc<dyn Dial>, token: Option<SecretString>) -> Endpoint {
+        Endpoint { dial, token, open: None }
+    }
+
+    /// The envd itself.
+    pub fn envd(self) -> Envd {
+        let Endpoint { dial, token, open } = self;
+        open.unwrap_or_else(|| Envd::new(dial, token))
+    }
 }
 
 /// The ability to freeze a sandbox and bring it back.
@@ -154,6 +185,10 @@ pub trait Forking: Send + Sync {
     /// Makes a template of a sandbox, running or paused, and leaves the sandbox as it was. With `memory` its processes
     /// are kept too, where that can be; the answer says what was kept. A second time finds it made.
     async fn snapshot(&self, id: &SandboxId, name: &TemplateName, memory: bool) -> Result<Template, ProviderError>;
+
+    /// The same in place of the one of that name, which stays as it is until the new one is whole. A second time makes
+    /// another.
+    async fn renew(&self, id: &SandboxId, name: &TemplateName, memory: bool) -> Result<Template, ProviderError>;
 
     /// The same for copies that are made at once: nobody minds when it does not survive the machine.
     async fn base(&self, id: &SandboxId, name: &TemplateName, memory: bool) -> Result<Template, ProviderError> {

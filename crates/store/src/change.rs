@@ -21,9 +21,16 @@ pub struct Tx {
     entries: Vec<Happening>,
     /// The transcripts that grew or ended: their bells are rung when this change is committed.
     pub(crate) grown: Vec<String>,
+    /// Lanes are kept by a Redis.
+    pub(crate) redis: bool,
 }
 
 impl Tx {
+    async fn new(store: &Store) -> Result<Tx, StoreError> {
+        let (work, now) = (store.sql().begin().await?, store.now());
+        Ok(Tx { work, now, entries: Vec::new(), grown: Vec::new(), redis: store.redis().is_some() })
+    }
+
     /// The moment of this change.
     pub fn now(&self) -> Timestamp {
         self.now
@@ -48,8 +55,7 @@ impl Store {
     {
         let store = self.clone();
         let changed = self.inner.room.spawn(async move {
-            let mut tx =
-                Tx { work: store.sql().begin().await?, now: store.now(), entries: Vec::new(), grown: Vec::new() };
+            let mut tx = Tx::new(&store).await?;
             let answer = match work(&mut tx).await {
                 Ok(answer) => answer,
                 Err(refused) => {
@@ -60,9 +66,10 @@ impl Store {
             for exec in &tx.grown {
                 store.sql().ring(&mut tx.work, exec).await?;
             }
-            let Tx { work, now, entries, grown } = tx;
+            let Tx { work, now, entries, grown, .. } = tx;
             let written = commit(&store, work, now, entries).await?;
             let last = written.last().map(|entry| entry.cursor());
+            store.share(&written);
             store.inner.tail.offer(written);
             for exec in &grown {
                 store.inner.chimes.ring(exec);

@@ -33,6 +33,7 @@ pub async fn rehome_sqlite(path: &Path, from: &NodeId, to: &NodeId) -> Result<i6
         "UPDATE execs SET node = $1 WHERE node = $2",
         "UPDATE templates SET node = $1 WHERE node = $2",
         "UPDATE volumes SET home = $1 WHERE home = $2",
+        "UPDATE nodes SET id = $1 WHERE id = $2",
     ] {
         // An older copy may lack what a later migration brings.
         let table = statement.split(' ').nth(1).unwrap_or_default();

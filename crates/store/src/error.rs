@@ -76,6 +76,14 @@ pub enum StoreError {
     /// The file was removed or replaced while it was in use: what is written now is lost with the process.
     #[error("the file of the database was removed or replaced while it was in use")]
     Astray,
+    /// Redis does not answer, or not as it should.
+    #[error("{place} cannot be used: {why}")]
+    Redis {
+        /// Where it is, without its password.
+        place: String,
+        /// What is the matter.
+        why: String,
+    },
     /// Anything else.
     #[error("the database failed")]
     Failed(#[source] sqlx::Error),
@@ -102,6 +110,7 @@ impl StoreError {
             | StoreError::Full
             | StoreError::Astray
             | StoreError::Unreachable { .. }
+            | StoreError::Redis { .. }
             | StoreError::Locked { .. }
             | StoreError::ReadOnly { .. } => true,
             StoreError::Failed(error) => match error {

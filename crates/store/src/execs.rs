@@ -62,13 +62,14 @@ impl Execs<'_> {
 }
 
 impl Tx {
-    /// Writes an exec as it now stands, whether or not it was written before.
-    pub async fn put_exec(&mut self, exec: &Exec) -> Result<(), StoreError> {
+    /// Writes an exec as it now stands, whether or not it was written before. Nothing is written, and this is false, when
+    /// another node follows it by now.
+    pub async fn put_exec(&mut self, exec: &Exec) -> Result<bool, StoreError> {
         let sql = "INSERT INTO execs (id, sandbox_id, command, username, cwd, background, terminal, pid, status,
                        exit_code, timed_out, note, created_by, node, started_at, ended_at)
                    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
                    ON CONFLICT (id) DO UPDATE SET pid = $8, status = $9, exit_code = $10, timed_out = $11, note = $12,
-                       node = $14, ended_at = $16";
+                       ended_at = $16 WHERE execs.node = $14";
         let values = args![
             exec.id.as_str(),
             exec.sandbox.as_str(),
@@ -87,7 +88,18 @@ impl Tx {
             exec.started_at,
             exec.ended_at,
         ];
-        self.work.put(sql, values).await
+        if self.work.is_postgres() {
+            return Ok(self.work.execute(sql, values).await? > 0);
+        }
+        // Nobody shares a SQLite: there it may travel with the next statement.
+        self.work.put(sql, values).await.map(|()| true)
+    }
+
+    /// Gives a node what another followed in sandboxes that are on none.
+    pub async fn adopt_execs(&mut self, from: &NodeId, to: &NodeId) -> Result<Vec<Exec>, StoreError> {
+        let sql = "UPDATE execs SET node = $2 WHERE status = 'running' AND node = $1 AND sandbox_id IN
+                       (SELECT id FROM sandboxes WHERE home IS NULL AND phase <> 'gone') RETURNING *";
+        self.work.fetch_all(sql, args![from.as_str(), to.as_str()]).await?.iter().map(read).collect()
     }
 }
 

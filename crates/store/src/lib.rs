@@ -18,9 +18,13 @@ mod idempotency;
 mod journal;
 mod keys;
 mod lanes;
+mod nodes;
 mod open;
 mod outbound;
+mod prune;
 mod pulls;
+mod quotas;
+mod redis;
 mod repos;
 mod room;
 mod sandboxes;
@@ -31,11 +35,13 @@ mod sql;
 mod tail;
 mod tasks;
 mod templates;
+mod thinning;
 mod transcripts;
 mod trip;
 mod usage;
 mod volumes;
 
+pub use self::redis::Redis;
 pub use agents::Agents;
 pub use audit::AuditFilter;
 pub use bells::{BellRecord, Bells};
@@ -48,16 +54,18 @@ pub use idempotency::Seen;
 pub use journal::{Follower, Journal, News};
 pub use keys::{Keys, SignInKind};
 pub use lanes::{Lane, Lanes};
+pub use nodes::Nodes;
 pub use open::{Database, Options, newest_schema};
 pub use outbound::OutboundSecrets;
 pub use pulls::{PullRecord, Pulls, Word, WordKind};
+pub use quotas::Holdings;
 pub use repos::{Pushes, Repos};
 pub use sandboxes::{Filter, Lease, Leased, Sandboxes};
 pub use secrets::{SealedValue, Secrets};
 pub use seen::{PullFilter, SeenPulls};
 pub use sessions::{SessionFilter, Sessions};
 pub use tail::Written;
-pub use tasks::{LeasedTask, TaskFilter, Tasks};
+pub use tasks::{Claimed, LeasedTask, TaskFilter, Tasks};
 pub use templates::Templates;
 pub use transcripts::{Chunk, Extent, Stream, Transcript, Transcripts};
 pub use usage::{UsageFilter, Usages};
@@ -85,6 +93,8 @@ struct Inner {
     clock_ahead: AtomicI64,
     /// The file of a SQLite, as it was when it was opened.
     file: Option<open::Footprint>,
+    /// A Redis that all nodes share, when there is one.
+    redis: std::sync::OnceLock<redis::Redis>,
     /// Where changes are made.
     room: room::Room,
     /// The pump, and on PostgreSQL the listener: they end with the store.
@@ -209,6 +219,11 @@ impl Store {
         Lanes { store: self }
     }
 
+    /// The nodes.
+    pub fn nodes(&self) -> Nodes<'_> {
+        Nodes { store: self }
+    }
+
     /// The browsers that want to be told, and what of.
     pub fn bells(&self) -> Bells<'_> {
         Bells { store: self }
@@ -254,6 +269,11 @@ impl Store {
         Tasks { store: self }
     }
 
+    /// How much of the house somebody has.
+    pub fn holdings(&self) -> Holdings<'_> {
+        Holdings { store: self }
+    }
+
     /// The usage of models.
     pub fn usage(&self) -> Usages<'_> {
         Usages { store: self }
@@ -262,6 +282,11 @@ impl Store {
     /// What was pushed.
     pub fn pushes(&self) -> Pushes<'_> {
         Pushes { store: self }
+    }
+
+    /// The Redis that all nodes share, when there is one.
+    pub fn redis(&self) -> Option<&Redis> {
+        self.inner.redis.get()
     }
 
     pub(crate) fn sql(&self) -> &sql::Sql {

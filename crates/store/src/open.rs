@@ -48,12 +48,14 @@ pub struct Options {
     pub schema: String,
     /// The most connections (PostgreSQL), or readers beside the one writer (SQLite).
     pub connections: u32,
+    /// A Redis that all nodes share, when there is one. The address may hold a password.
+    pub redis: Option<String>,
 }
 
 impl Options {
     /// The usual way to open a database.
     pub fn new(database: Database) -> Self {
-        Self { database, schema: "carrel".into(), connections: 8 }
+        Self { database, schema: "carrel".into(), connections: 8, redis: None }
     }
 }
 
@@ -142,6 +144,7 @@ impl Store {
                 _ => None,
             },
             room,
+            redis: std::sync::OnceLock::new(),
             tasks: Default::default(),
         });
         let mut tasks = vec![tokio::spawn(pump(Arc::downgrade(&inner))).abort_handle()];
@@ -151,6 +154,10 @@ impl Store {
         *inner.tasks.lock().expect("nobody else holds the tasks yet") = tasks;
         let store = Store { inner };
         store.compare_clocks().await?;
+        if let Some(url) = &options.redis {
+            let redis = crate::redis::Redis::open(url, store.mark().await?).await?;
+            let _ = store.inner.redis.set(redis);
+        }
         Ok(store)
     }
 }
@@ -362,7 +369,7 @@ fn explain_postgres(error: sqlx::Error, place: &str) -> StoreError {
 
 /// The address with its password taken out. Of one that cannot be understood only the scheme is shown: who knows where
 /// its password is.
-fn hide_password(url: &str) -> String {
+pub(crate) fn hide_password(url: &str) -> String {
     let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
     match PgConnectOptions::from_str(url) {
         Ok(options) if scheme.starts_with("postgres") => {

@@ -305,7 +305,13 @@ impl Tx {
 
     /// Writes that something happened in a sandbox, so that it is idle later. Not worth telling.
     pub async fn stir_sandbox(&mut self, sandbox: &mut Sandbox) -> Result<(), StoreError> {
-        sandbox.stir(self.now());
+        let now = self.now();
+        self.stir_sandbox_since(sandbox, now).await
+    }
+
+    /// The same for something that was last seen a while ago.
+    pub async fn stir_sandbox_since(&mut self, sandbox: &mut Sandbox, at: Timestamp) -> Result<(), StoreError> {
+        sandbox.stir(at);
         sandbox.revision += 1;
         let sql = "UPDATE sandboxes SET idle_at = $2, due_at = $3, revision = $4 WHERE id = $1";
         let due = sandbox.look_at(self.now());

@@ -28,6 +28,10 @@ pub struct TaskFilter {
     pub repo: Option<RepoName>,
     /// Of this agent.
     pub agent: Option<AgentId>,
+    /// With this label.
+    pub label: Option<String>,
+    /// With these words in its title or its prompt, whatever their case.
+    pub text: Option<String>,
     /// At this desk.
     pub sandbox: Option<SandboxId>,
     /// Older than this one: the last of the page before.
@@ -75,6 +79,20 @@ impl Tasks<'_> {
         only("repo = ?", filter.repo.as_ref().map(|name| name.as_str().into()));
         only("agent = ?", filter.agent.as_ref().map(|id| id.as_str().into()));
         only("sandbox_id = ?", filter.sandbox.as_ref().map(|id| id.as_str().into()));
+        // What is stuck on a card is in its body. As `json`: a NUL that an agent said elsewhere in it breaks `jsonb`.
+        let (label, words) = if self.store.sql().is_postgres() {
+            (
+                "EXISTS (SELECT 1 FROM json_array_elements_text(body::json -> 'labels') AS label WHERE label = ?)",
+                "(body::json ->> 'title' ILIKE ? ESCAPE '\\' OR body::json ->> 'prompt' ILIKE ? ESCAPE '\\')",
+            )
+        } else {
+            (
+                "EXISTS (SELECT 1 FROM json_each(body, '$.labels') WHERE value = ?)",
+                "(body ->> '$.title' LIKE ? ESCAPE '\\' OR body ->> '$.prompt' LIKE ? ESCAPE '\\')",
+            )
+        };
+        only(label, filter.label.as_deref().map(Into::into));
+        only(words, filter.text.as_ref().map(|text| crate::sql::like(text).into()));
         only("id < ?", filter.before.map(|id| i64::from(id).into()));
         values.push(i64::from(most).into());
         let sql =
@@ -105,12 +123,13 @@ impl Tasks<'_> {
         rows.iter().map(|row| Ok((phase(row)?, row.int("count")?))).collect()
     }
 
-    /// Takes the leases on rows that are due and that nobody holds, oldest first: those whose desk is on this node or
-    /// on none, and that are not in hand here already, however late their heartbeat is.
+    /// Takes the leases on rows that are due and that nobody holds, oldest first: those that are for this node, and that
+    /// are not in hand here already, however late their heartbeat is.
     pub async fn claim(
         &self,
         owner: &str,
         node: &NodeId,
+        of: Claimed,
         until: Timestamp,
         in_hand: &[TaskId],
         most: u32,
@@ -119,9 +138,8 @@ impl Tasks<'_> {
         let held: Vec<_> = in_hand.iter().map(|id| i64::from(*id).to_string()).collect();
         let held = if held.is_empty() { "0".to_owned() } else { held.join(", ") };
         let due = format!(
-            "due_at <= $1 AND (lease_owner IS NULL OR lease_until <= $1) AND (sandbox_id IS NULL OR NOT EXISTS
-                   (SELECT 1 FROM sandboxes WHERE sandboxes.id = tasks.sandbox_id AND home IS NOT NULL AND home <> $2
-                    AND sandboxes.phase NOT IN ('gone', 'failed'))) AND id NOT IN ({held})"
+            "due_at <= $1 AND (lease_owner IS NULL OR lease_until <= $1) AND {} AND id NOT IN ({held})",
+            of.condition("$2")
         );
         let look = format!("SELECT 1 AS one FROM tasks WHERE {due} LIMIT 1");
         if self.store.sql().fetch_optional(look, args![now, node.as_str()]).await?.is_none() {
@@ -163,12 +181,14 @@ impl Tasks<'_> {
         Ok(abandoned)
     }
 
-    /// When the next row is due that nobody holds.
-    pub async fn next_due(&self) -> Result<Option<Timestamp>, StoreError> {
-        let sql =
+    /// When the next row is due that nobody holds and that may be tended on this node.
+    pub async fn next_due(&self, node: &NodeId, of: Claimed) -> Result<Option<Timestamp>, StoreError> {
+        let sql = format!(
             "SELECT min(CASE WHEN lease_owner IS NULL OR lease_until < due_at THEN due_at ELSE lease_until END) AS due
-                   FROM tasks WHERE due_at IS NOT NULL";
-        let row = self.store.sql().fetch_optional(sql, vec![]).await?;
+                   FROM tasks WHERE due_at IS NOT NULL AND {}",
+            of.condition("$1")
+        );
+        let row = self.store.sql().fetch_optional(sql, args![node.as_str()]).await?;
         row.map(|row| row.maybe_time("due")).transpose().map(Option::flatten)
     }
 
@@ -176,6 +196,29 @@ impl Tasks<'_> {
     pub async fn is_anybody_queued(&self) -> Result<bool, StoreError> {
         let sql = "SELECT 1 AS one FROM tasks WHERE phase = 'queued' LIMIT 1";
         Ok(self.store.sql().fetch_optional(sql, vec![]).await?.is_some())
+    }
+}
+
+/// Which tasks are for a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Claimed {
+    /// Those whose desk is on it, or on none.
+    HereOrAnywhere,
+    /// Those whose desk is on it: others take the rest.
+    Here,
+}
+
+impl Claimed {
+    /// A desk that has ended, or is about to, is nowhere.
+    fn condition(self, node: &str) -> String {
+        let (not, home) = match self {
+            Claimed::HereOrAnywhere => ("NOT ", format!("home IS NOT NULL AND home <> {node}")),
+            Claimed::Here => ("", format!("home = {node}")),
+        };
+        format!(
+            "{not}EXISTS (SELECT 1 FROM sandboxes WHERE sandboxes.id = tasks.sandbox_id AND {home}
+             AND sandboxes.want <> 'gone' AND sandboxes.phase NOT IN ('gone', 'failed'))"
+        )
     }
 }
 
@@ -196,10 +239,28 @@ impl Tx {
         Ok(())
     }
 
-    /// Those that wait for room: the most urgent first, then the oldest.
-    pub async fn queued(&mut self, most: u32) -> Result<Vec<Task>, StoreError> {
-        let sql = "SELECT * FROM tasks WHERE phase = 'queued' ORDER BY priority DESC, id LIMIT $1";
-        self.work.fetch_all(sql, args![i64::from(most)]).await?.iter().map(read).collect()
+    /// Those that wait for room: the most urgent first, then who is due soonest, then the oldest; those after one of
+    /// them, or from the first on.
+    pub async fn queued(&mut self, after: Option<&Task>, most: u32) -> Result<Vec<Task>, StoreError> {
+        // Who is due at no time comes after all who are.
+        const ORDER: &str = "ORDER BY priority DESC, COALESCE(deadline, 9223372036854775807), id LIMIT $1";
+        let most = i64::from(most);
+        let rows = match after {
+            None => {
+                let first = format!("SELECT * FROM tasks WHERE phase = 'queued' {ORDER}");
+                self.work.fetch_all(&first, args![most]).await?
+            }
+            Some(task) => {
+                let next = format!(
+                    "SELECT * FROM tasks WHERE phase = 'queued' AND (priority < $2 OR (priority = $2
+                     AND (COALESCE(deadline, 9223372036854775807) > $3
+                          OR (COALESCE(deadline, 9223372036854775807) = $3 AND id > $4)))) {ORDER}"
+                );
+                let due = task.due.map_or(i64::MAX, |due| due.as_microsecond());
+                self.work.fetch_all(&next, args![most, i64::from(task.priority), due, i64::from(task.id)]).await?
+            }
+        };
+        rows.iter().map(read).collect()
     }
 
     /// Whom those that take up room belong to.
@@ -260,11 +321,11 @@ impl Tx {
         task.updated_at = self.now();
         let sql =
             "INSERT INTO tasks (id, repo, agent, phase, want, priority, branch, session_id, sandbox_id, body, due_at,
-                       lease_token, updated_at, revision)
-                   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0, $12, $13)
+                       lease_token, updated_at, revision, deadline)
+                   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0, $12, $13, $14)
                    ON CONFLICT (id) DO UPDATE SET repo = $2, agent = $3, phase = $4, want = $5, priority = $6,
                        branch = $7, session_id = $8, sandbox_id = $9, body = $10, due_at = $11, updated_at = $12,
-                       revision = $13";
+                       revision = $13, deadline = $14";
         let body = serde_json::to_string(&*task).map_err(|_| StoreError::Corrupt { what: "a task".into() })?;
         let values = args![
             i64::from(task.id),
@@ -280,6 +341,7 @@ impl Tx {
             task.look_at(self.now()),
             task.updated_at,
             task.revision,
+            task.due,
         ];
         self.work.execute(sql, values).await?;
         self.tell(Happening::Task { task: Box::new(TaskView::from(&*task)) });

@@ -234,7 +234,7 @@ impl Tx {
     }
 }
 
-async fn insert_chunk(work: &mut Work, exec: &ExecId, chunk: &Chunk) -> Result<(), StoreError> {
+pub(crate) async fn insert_chunk(work: &mut Work, exec: &ExecId, chunk: &Chunk) -> Result<(), StoreError> {
     let sql = "INSERT INTO transcript_chunks (exec_id, start, stream, bytes) VALUES ($1, $2, $3, $4)";
     work.put(sql, args![exec.as_str(), chunk.offset, chunk.stream.word(), chunk.bytes.to_vec()]).await
 }

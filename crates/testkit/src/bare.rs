@@ -9,7 +9,10 @@ use std::{
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -30,6 +33,7 @@ pub struct Bare {
     folder: tempfile::TempDir,
     program: PathBuf,
     state: Mutex<State>,
+    claims: AtomicBool,
 }
 
 #[derive(Default)]
@@ -58,7 +62,17 @@ impl Bare {
     /// One with a folder of its own.
     pub fn new() -> Arc<Bare> {
         let folder = tempfile::Builder::new().prefix("bare-").tempdir().unwrap();
-        Arc::new(Bare { folder, program: find_envd(), state: Mutex::default() })
+        Arc::new(Bare { folder, program: find_envd(), state: Mutex::default(), claims: AtomicBool::new(false) })
+    }
+
+    /// From now on its sandboxes are made before their rows are written.
+    pub fn claim_from_now_on(&self) {
+        self.claims.store(true, Ordering::SeqCst);
+    }
+
+    /// How many sandboxes are there.
+    pub fn count(&self) -> usize {
+        self.state.lock().unwrap().desks.len()
     }
 
     /// Where the files of a sandbox are.
@@ -135,6 +149,10 @@ impl Provider for Bare {
         Ok(Fitness { isolation: vec![Isolation::None], templates, missing: vec!["Nothing is kept apart.".into()] })
     }
 
+    async fn claim(&self, id: &SandboxId, spec: &Spec) -> bool {
+        self.claims.load(Ordering::SeqCst) && self.create(id, spec).await.is_ok()
+    }
+
     async fn create(&self, id: &SandboxId, spec: &Spec) -> Result<(), ProviderError> {
         if self.state.lock().unwrap().desks.contains_key(id) {
             return Ok(());
@@ -182,7 +200,7 @@ impl Provider for Bare {
     async fn endpoint(&self, id: &SandboxId) -> Result<Endpoint, ProviderError> {
         match self.inspect(id).await? {
             Sighting::Missing => Err(ProviderError::Lost),
-            _ => Ok(Endpoint { dial: Arc::new(Socket(self.socket(id))), token: None }),
+            _ => Ok(Endpoint::new(Arc::new(Socket(self.socket(id))), None)),
         }
     }
 
@@ -246,11 +264,24 @@ impl Pausing for Bare {
 
 #[async_trait]
 impl Forking for Bare {
+    /// One of a sandbox with a file `FAIL` fails.
     async fn snapshot(&self, id: &SandboxId, name: &TemplateName, _: bool) -> Result<Template, ProviderError> {
         if self.inspect(id).await? == Sighting::Missing {
             return Err(ProviderError::Lost);
         }
+        if self.files(id).join("FAIL").exists() {
+            return Err(ProviderError::Unavailable { why: "it was asked to fail".into() });
+        }
         copy(&self.files(id), &self.template(name)).map_err(unavailable)?;
+        Ok(self.keep(name, format!("sandbox {id}")))
+    }
+
+    async fn renew(&self, id: &SandboxId, name: &TemplateName, memory: bool) -> Result<Template, ProviderError> {
+        let draft: TemplateName = format!("{name}-draft").parse().expect("a name with a few letters more");
+        self.snapshot(id, &draft, memory).await?;
+        self.state.lock().unwrap().templates.remove(&draft);
+        let _ = std::fs::remove_dir_all(self.template(name));
+        std::fs::rename(self.template(&draft), self.template(name)).map_err(unavailable)?;
         Ok(self.keep(name, format!("sandbox {id}")))
     }
 }

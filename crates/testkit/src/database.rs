@@ -50,14 +50,22 @@ impl TestDatabase {
         self.folder.is_none()
     }
 
-    /// Cuts whoever is connected off from it: PostgreSQL hangs up on them all; SQLite is kept from them for a while.
+    /// Cuts whoever is connected off from it for a while: PostgreSQL hangs up on them all, as often as they come back;
+    /// SQLite is kept from them.
     pub async fn cut(&self, lasts: std::time::Duration) {
         match &self.options.database {
             Database::Postgres(url) => {
                 let mut connection = sqlx::PgConnection::connect(url).await.unwrap();
                 let sql = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = $1";
                 let name = format!("carrel_{}", self.options.schema);
-                sqlx::query(sql).bind(name).execute(&mut connection).await.unwrap();
+                let began = std::time::Instant::now();
+                loop {
+                    sqlx::query(sql).bind(&name).execute(&mut connection).await.unwrap();
+                    if began.elapsed() >= lasts {
+                        break;
+                    }
+                    tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+                }
             }
             Database::Sqlite(path) => {
                 let options = sqlx::sqlite::SqliteConnectOptions::new().filename(path);
@@ -66,6 +74,44 @@ impl TestDatabase {
                 sqlx::query("BEGIN IMMEDIATE").execute(&mut connection).await.unwrap();
                 tokio::time::sleep(lasts).await;
                 sqlx::query("ROLLBACK").execute(&mut connection).await.unwrap();
+            }
+        }
+    }
+
+    /// Kills one process of PostgreSQL as a fault of the machine would: all of them end, and it recovers. It belongs to
+    /// this campaign alone, or everybody else is cut off too. Returns when somebody is let in again.
+    pub async fn crash(&self) {
+        let Database::Postgres(url) = &self.options.database else { return };
+        let mut connection = sqlx::PgConnection::connect(url).await.unwrap();
+        let pid: i32 = sqlx::query_scalar("SELECT pg_backend_pid()").fetch_one(&mut connection).await.unwrap();
+        let pid = rustix::process::Pid::from_raw(pid).expect("a process has a number");
+        rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+        drop(connection);
+        while sqlx::PgConnection::connect(url).await.is_err() {
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+    }
+
+    /// What somebody still holds: tasks, sandboxes and lanes, each with its holder. Lanes that a Redis keeps are not among
+    /// them: what stands here of those is only who had them last.
+    pub async fn held(&self, with_lanes: bool) -> Vec<String> {
+        let lanes = "UNION ALL SELECT 'lane ' || name || ' by ' || owner FROM lanes WHERE owner IS NOT NULL";
+        let sql = format!(
+            "SELECT 'task ' || id || ' by ' || lease_owner AS held FROM tasks WHERE lease_owner IS NOT NULL
+             UNION ALL SELECT 'sandbox ' || id || ' by ' || lease_owner FROM sandboxes WHERE lease_owner IS NOT NULL {}",
+            if with_lanes { lanes } else { "" }
+        );
+        match &self.options.database {
+            Database::Postgres(url) => {
+                let mut connection = sqlx::PgConnection::connect(url).await.unwrap();
+                let path = sqlx::AssertSqlSafe(format!("SET search_path TO {}", self.options.schema));
+                sqlx::query(path).execute(&mut connection).await.unwrap();
+                sqlx::query_scalar(sqlx::AssertSqlSafe(sql)).fetch_all(&mut connection).await.unwrap()
+            }
+            Database::Sqlite(path) => {
+                let options = sqlx::sqlite::SqliteConnectOptions::new().filename(path);
+                let mut connection = sqlx::SqliteConnection::connect_with(&options).await.unwrap();
+                sqlx::query_scalar(sqlx::AssertSqlSafe(sql)).fetch_all(&mut connection).await.unwrap()
             }
         }
     }

@@ -9,6 +9,9 @@ use carrel_sandbox::{
     providers::local::{Config, DiskChoice, Local, PoolSize},
 };
 
+/// How often a test that failed looks for what is left of its sandboxes.
+const ROUNDS: usize = 1000;
+
 /// How the sandboxes of a house are made.
 #[derive(Debug, Clone)]
 pub struct EngineSetup {
@@ -49,7 +52,7 @@ impl Engine {
             folder: folder.clone(),
             house: house.clone(),
             launcher: setup.launcher,
-            pool: PoolSize { target: setup.pool, cap: setup.pool * 2 },
+            pool: PoolSize { target: setup.pool, cap: setup.pool * 2, shells: 1 },
             disk: setup.disk,
             hatch: hatch.clone(),
         };
@@ -78,28 +81,31 @@ impl Drop for Engine {
         if !std::thread::panicking() {
             return;
         }
-        for slots in [self.folder.join("slots"), self.folder.join("disk/slots")] {
-            let files = std::fs::read_dir(slots).into_iter().flatten().flatten().map(|file| file.path());
-            for file in files.filter(|path| path.extension().is_some_and(|end| end == "json")) {
-                let text = std::fs::read_to_string(file).unwrap_or_default();
-                let record: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
-                let pid = record["first"]["pid"].as_i64().and_then(|pid| rustix::process::Pid::from_raw(pid as i32));
-                if let Some(pid) = pid {
-                    let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
-                }
+        // The provider lives on until it is dropped, and may still put something there.
+        for _ in 0..ROUNDS {
+            let folders = cgroups(&self.house);
+            if folders.is_empty() {
+                break;
             }
-        }
-        for folder in cgroups(&self.house) {
-            let inner = std::fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path());
-            for folder in inner.filter(|path| path.is_dir()).chain([folder.clone()]) {
-                let _ = std::fs::write(folder.join("cgroup.kill"), "1");
-                while std::fs::remove_dir(&folder).is_err_and(|error| error.raw_os_error() == Some(16)) {
-                    std::thread::yield_now();
-                }
-            }
+            folders.iter().for_each(|folder| sweep(folder));
+            std::thread::yield_now();
         }
         let _ = std::process::Command::new("umount").arg(self.folder.join("disk")).output();
     }
+}
+
+/// Ends what is in a group of processes, and removes it with what is below it. Content to fail: the next round may not.
+fn sweep(folder: &Path) {
+    for inner in std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
+        if inner.is_dir() {
+            sweep(&inner);
+        }
+    }
+    let inside = std::fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
+    for pid in inside.lines().filter_map(|line| line.parse().ok().and_then(rustix::process::Pid::from_raw)) {
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+    }
+    let _ = std::fs::remove_dir(folder);
 }
 
 /// Every folder of cgroups that belongs to a house.

@@ -34,7 +34,7 @@ impl EventStream {
     /// Opens the stream; it must be one.
     pub async fn open(request: RequestBuilder) -> Self {
         let response = request.send().await.unwrap();
-        assert_eq!(response.status(), 200);
+        assert!(response.status().is_success());
         assert_eq!(response.headers()["content-type"], "text/event-stream");
         let events = response.bytes_stream().eventsource().filter_map(|event| async {
             let event = event.ok()?;

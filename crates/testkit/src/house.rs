@@ -47,7 +47,7 @@ pub struct Setup {
     pub engine: Option<EngineSetup>,
     /// Which node this is; a new one when absent.
     pub node: Option<carrel_model::NodeId>,
-    /// Opens the secrets; a new one when two houses are not given the same.
+    /// Opens the secrets; the same for all houses of a test that are given none.
     pub keychain: Keychain,
     /// Whether hooks may be on this host.
     pub private_hooks: bool,
@@ -81,13 +81,18 @@ impl Default for Setup {
             bare: None,
             engine: None,
             node: None,
-            keychain: Keychain::new(vec![MasterKey::draw()]).unwrap(),
+            keychain: usual_keychain(),
             private_hooks: false,
             notices: carrel_control::Notices::default(),
             models: carrel_control::Models::default(),
             around: Box::new(|fake| fake),
         }
     }
+}
+
+fn usual_keychain() -> Keychain {
+    static USUAL: std::sync::OnceLock<Keychain> = std::sync::OnceLock::new();
+    USUAL.get_or_init(|| Keychain::new(vec![MasterKey::draw()]).unwrap()).clone()
 }
 
 /// A whole house.
@@ -145,8 +150,11 @@ impl House {
             }
             None => None,
         };
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
         let settings = Settings {
             node: setup.node.unwrap_or_else(carrel_control::new_node_id),
+            address: url.clone(),
             defaults: usual,
             patience: setup.patience,
             retention: setup.retention,
@@ -154,6 +162,7 @@ impl House {
             steps_at_once: setup.steps_at_once,
             transcript_cap: setup.transcript_cap,
             library: folder.path().join("library"),
+            shared_library: None,
             scratch: folder.path().join("scratch"),
             tools: folder.path().join("tools.yaml"),
             keychain: setup.keychain,
@@ -161,6 +170,9 @@ impl House {
             models: setup.models,
             notices: setup.notices,
         };
+        // Houses on one database are nodes of one house: they say that they have one library, though none looks into another's.
+        std::fs::create_dir_all(&settings.library).unwrap();
+        std::fs::write(settings.library.join("id"), &database.options().schema).unwrap();
         let provider = (setup.around)(Arc::clone(&fake));
         let mut providers = vec![("fake".parse().unwrap(), provider)];
         if let Some(bare) = &setup.bare {
@@ -182,14 +194,13 @@ impl House {
             public_authority: None,
             sandbox_domain: None,
             interpreter: None,
+            node_authority: None,
             metrics: None,
         };
         if let Some(engine) = &engine {
             engine.hatch.open(carrel_api::hatch(control.clone(), options.clone()));
         }
         let app = carrel_api::router(control.clone(), options).into_make_service_with_connect_info::<SocketAddr>();
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
         let (stop, stopped) = oneshot::channel();
         let serving = axum::serve(listener, app).with_graceful_shutdown(async {
             let _ = stopped.await;

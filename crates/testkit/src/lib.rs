@@ -9,14 +9,20 @@ mod database;
 mod engine;
 mod events;
 mod house;
+mod postgres;
 mod process;
+mod redis;
+mod upstream;
 
 pub use bare::Bare;
 pub use database::TestDatabase;
 pub use engine::{Engine, EngineSetup};
 pub use events::{Event, EventStream};
 pub use house::{House, Setup, defaults};
+pub use postgres::Postgres;
 pub use process::{Server, Start};
+pub use redis::Redis;
+pub use upstream::{Mood, Upstream, git_answers};
 
 /// Runs an async test body on SQLite and on PostgreSQL.
 #[macro_export]

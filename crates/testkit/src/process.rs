@@ -79,8 +79,8 @@ impl Server {
 
 impl Start<'_> {
     /// Adds arguments.
-    pub fn args<const N: usize>(mut self, args: [&str; N]) -> Self {
-        self.args.extend(args.map(str::to_owned));
+    pub fn args<Word: AsRef<str>>(mut self, args: impl IntoIterator<Item = Word>) -> Self {
+        self.args.extend(args.into_iter().map(|word| word.as_ref().to_owned()));
         self
     }
 
@@ -112,7 +112,7 @@ impl Start<'_> {
             command.uid(user).gid(user).current_dir("/");
         }
         // What the developer's shell says about E2B is not meant for tests.
-        for name in ["E2B_API_KEY", "E2B_DOMAIN", "E2B_API_URL", "E2B_SANDBOX_URL"] {
+        for name in ["E2B_API_KEY", "E2B_DOMAIN", "E2B_API_URL", "E2B_SANDBOX_URL", "REDIS_URL"] {
             command.env_remove(name);
         }
         if let Some(log) = self.log {

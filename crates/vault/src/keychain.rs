@@ -7,7 +7,7 @@ use std::fmt;
 
 use ring::{
     aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey},
-    hkdf,
+    hkdf, hmac,
     rand::{SecureRandom, SystemRandom},
 };
 use secrecy::{ExposeSecret, SecretString};
@@ -77,6 +77,21 @@ impl Keychain {
         std::str::from_utf8(plain).map(SecretString::from).map_err(|_| VaultError::Broken)
     }
 
+    /// Signs a message for a purpose, for others who hold the same key.
+    pub fn sign(&self, purpose: &str, message: &[u8]) -> Vec<u8> {
+        hmac::sign(&signer(&self.keys[0], purpose), message).as_ref().to_vec()
+    }
+
+    /// Whether somebody who holds one of these keys signed a message for this purpose.
+    pub fn is_signed(&self, purpose: &str, message: &[u8], tag: &[u8]) -> bool {
+        self.keys.iter().any(|key| hmac::verify(&signer(key, purpose), message, tag).is_ok())
+    }
+
+    /// The prints of all keys, the one that seals first.
+    pub fn prints(&self) -> Vec<KeyPrint> {
+        self.keys.iter().map(MasterKey::print).collect()
+    }
+
     /// The print of the key that seals.
     pub fn current(&self) -> KeyPrint {
         self.keys[0].print()
@@ -103,6 +118,17 @@ fn cipher(master: &MasterKey, salt: &[u8]) -> LessSafeKey {
         .and_then(|key| key.fill(bytes.as_mut()))
         .expect("32 bytes can be derived");
     LessSafeKey::new(UnboundKey::new(&AES_256_GCM, bytes.as_ref()).expect("the key has 32 bytes"))
+}
+
+/// A key for signatures of one purpose.
+fn signer(master: &MasterKey, purpose: &str) -> hmac::Key {
+    let mut bytes = Zeroizing::new([0; 32]);
+    hkdf::Salt::new(hkdf::HKDF_SHA256, b"carrel signature")
+        .extract(master.bytes())
+        .expand(&[purpose.as_bytes()], hkdf::HKDF_SHA256)
+        .and_then(|key| key.fill(bytes.as_mut()))
+        .expect("32 bytes can be derived");
+    hmac::Key::new(hmac::HMAC_SHA256, bytes.as_ref())
 }
 
 /// Always the same: each key is used for one message.
@@ -153,6 +179,17 @@ mod tests {
         let after = rotated.seal("a", &rotated.open("a", &before).unwrap());
         assert!(rotated.is_current(&after));
         assert_eq!(chain(&[&new]).open("a", &after).unwrap().expose_secret(), "x");
+    }
+
+    #[test]
+    fn who_holds_a_key_of_the_chain_signs_for_one_purpose() {
+        let (old, new) = (MasterKey::draw(), MasterKey::draw());
+        let tag = chain(&[&old]).sign("a", b"text");
+        assert!(chain(&[&old]).is_signed("a", b"text", &tag));
+        assert!(chain(&[&new, &old]).is_signed("a", b"text", &tag), "a key that was put away still speaks for us");
+        assert!(!chain(&[&new]).is_signed("a", b"text", &tag));
+        assert!(!chain(&[&old]).is_signed("b", b"text", &tag));
+        assert!(!chain(&[&old]).is_signed("a", b"texts", &tag));
     }
 
     #[test]

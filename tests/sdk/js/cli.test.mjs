@@ -14,10 +14,11 @@ before(async () => {
 after(() => rm(home, { recursive: true, force: true }))
 
 /** Runs it; in a terminal of its own when it wants one. */
-function e2b(args, { input = '', cwd, terminal = false, heard } = {}) {
+function e2b(args, { input = '', cwd, terminal = false, heard, started } = {}) {
   return new Promise((resolve, reject) => {
     const [command, rest] = terminal ? ['script', ['-qec', [program, ...args].join(' '), '/dev/null']] : [program, args]
     const child = spawn(command, rest, { cwd, env: { ...process.env, HOME: home } })
+    started?.(child)
     let said = ''
     child.stdout.on('data', (bytes) => {
       said += bytes
@@ -60,19 +61,36 @@ async function create() {
   return id
 }
 
-for (const [what, shows] of [['logs', /ready for the first time/]]) {
-  test(`${what} are followed until the sandbox is closed`, async () => {
-    const id = await create()
-    let heard
-    const begun = new Promise((resolve) => (heard = (said) => shows.test(said) && resolve()))
-    const followed = e2b(['sandbox', what, id, '--follow'], { heard })
-    await Promise.race([begun, followed])
-    assert.match((await e2b(['sandbox', 'kill', id])).said, /killed/)
-    const { code, said } = await followed
-    assert.equal(code, 0, said)
-    assert.match(said, shows)
-  })
-}
+// It asks once whether the sandbox runs, at its beginning, so `metrics --follow` of this version ends with nobody's sandbox.
+test('metrics are followed beyond the end of the sandbox without a complaint, until somebody interrupts', async () => {
+  const id = await create()
+  let heard, following
+  const begun = new Promise((resolve) => (heard = (said) => /CPU:/.test(said) && resolve()))
+  const followed = e2b(['sandbox', 'metrics', id, '--follow'], { heard, started: (child) => (following = child) })
+  await Promise.race([begun, followed])
+  assert.match((await e2b(['sandbox', 'kill', id])).said, /killed/)
+  // What is asked for after the end is an empty list: whoever looks twice sees that nothing was said in between.
+  for (let times = 0; times < 2; times += 1) {
+    const answer = await fetch(`${process.env.E2B_API_URL}/sandboxes/${id}/metrics`, { headers: { 'x-api-key': process.env.E2B_API_KEY } })
+    assert.deepEqual([answer.status, await answer.json()], [200, []])
+  }
+  following.kill('SIGINT')
+  const ended = await followed
+  assert.doesNotMatch(ended.said, /error|not found|404|exception/i)
+})
+
+test('logs are followed until the sandbox is closed', async () => {
+  const id = await create()
+  const shows = /ready for the first time/
+  let heard
+  const begun = new Promise((resolve) => (heard = (said) => shows.test(said) && resolve()))
+  const followed = e2b(['sandbox', 'logs', id, '--follow'], { heard })
+  await Promise.race([begun, followed])
+  assert.match((await e2b(['sandbox', 'kill', id])).said, /killed/)
+  const { code, said } = await followed
+  assert.equal(code, 0, said)
+  assert.match(said, shows)
+})
 
 test('a snapshot is made, listed and deleted', async () => {
   const id = await create()

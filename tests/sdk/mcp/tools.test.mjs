@@ -27,7 +27,54 @@ const ways = {
     }),
 }
 
+/** The inspector's command line, in the place of a client: one program for each request. */
+class Inspector {
+  async open() {
+    // It keeps a list of servers in its user's home.
+    this.home = await mkdtemp(join(tmpdir(), 'carrel-inspector-'))
+    return this
+  }
+
+  async ask(...args) {
+    const reach = ['--cli', `${CARREL_URL}/mcp`, '--transport', 'http', '--header', `Authorization: Bearer ${CARREL_KEY}`]
+    const env = { ...process.env, HOME: this.home }
+    const options = { maxBuffer: 1 << 26, env }
+    const ran = await run('node_modules/.bin/mcp-inspector', [...reach, ...args], options).catch((error) => error)
+    // A refusal of the tool itself is an answer like any other.
+    try {
+      return JSON.parse(ran.stdout)
+    } catch {
+      throw new Error(`${args.join(' ')}: ${ran.stdout} ${ran.stderr}`)
+    }
+  }
+
+  listTools() {
+    return this.ask('--method', 'tools/list')
+  }
+
+  listPrompts() {
+    return this.ask('--method', 'prompts/list')
+  }
+
+  readResource({ uri }) {
+    return this.ask('--method', 'resources/read', '--uri', uri)
+  }
+
+  callTool({ name, arguments: args = {} }) {
+    const given = Object.entries(args).flatMap(([key, value]) => {
+      const text = typeof value === 'string' ? value : JSON.stringify(value)
+      return ['--tool-arg', `${key}=${text}`]
+    })
+    return this.ask('--method', 'tools/call', '--tool-name', name, ...given)
+  }
+
+  async close() {
+    await rm(this.home, { recursive: true })
+  }
+}
+
 async function connected(way) {
+  if (way === 'the inspector') return new Inspector().open()
   const client = new Client({ name: 'carrel-tests', version: '1.0.0' })
   await client.connect(ways[way]())
   return client
@@ -75,7 +122,7 @@ async function ask(method, path, body) {
   return answer
 }
 
-for (const way of Object.keys(ways)) {
+for (const way of [...Object.keys(ways), 'the inspector']) {
   test(`every tool is driven over ${way}`, { timeout: 900_000 }, async () => {
     const client = await connected(way)
     const tools = (await client.listTools()).tools
@@ -137,6 +184,7 @@ for (const way of Object.keys(ways)) {
       await call.good('pull_comment', { body: 'Look here.', ...pull })
       assert.ok((await call.good('pull_comments', pull)).items.length > 0)
       await call.good('pull_checks', pull)
+      assert.ok(Array.isArray((await call.good('task_overlap', one)).conflicts))
       await call.good('pull_open', { repo, head: shown.branch, title: 'Say hello' })
       await call.good('task_message', { text: 'Say it once more in docs/again.md.', ...one })
       await call.until(first, 'in_review')
@@ -147,6 +195,39 @@ for (const way of Object.keys(ways)) {
       assert.ok(scores.every((item) => item.score > 0), JSON.stringify(scores))
       assert.match(await call.refused('task_retry', one), /nothing failed/)
       await call.good('task_close', { task_id: second })
+
+      // What only makes sense at a desk at which somebody works: push, pull, ask, try again.
+      const waits = `until test -e /tmp/go; do sleep 0.1; done
+        test -e /tmp/well || { touch /tmp/well; echo 'not today' >&2; exit 1; }`
+      await ask('POST', '/api/v1/agents', { name: repo, dialect: 'shell', command: waits })
+      const slow = (await call.good('task_create', { repo, title: 'Take your time', agent: repo })).id
+      tasks.push(slow)
+      await call.good('task_start', { task_id: slow })
+      const working = await call.until(slow, 'working')
+      const desk = { sandbox_id: working.sandbox_id, cwd: '/workspace' }
+      const file = { sandbox_id: working.sandbox_id, path: '/workspace/b.txt', text: 'one\n' }
+      await call.good('files_write', file)
+      await call.good('git_commit', { message: 'feat: begin', ...desk })
+      await call.good('git_push', desk)
+      const pushed = (await call.good('git_log', { count: 1, ...desk })).stdout
+      // What was pushed comes back by a pull.
+      await call.good('sandbox_exec', { command: 'git reset -q --hard HEAD~1 && ! test -e b.txt', ...desk })
+      await call.good('git_pull', desk)
+      assert.equal((await call.good('git_log', { count: 1, ...desk })).stdout, pushed)
+      await call.good('git_pull', { from: working.base, ...desk })
+      await call.good('task_ask', { question: 'Which colour?', task_id: slow })
+      await call.good('sandbox_exec', { command: 'touch /tmp/go', ...desk })
+      assert.equal((await call.until(slow, 'needs_you')).needs.reason, 'agent_failed')
+      await call.good('task_retry', { task_id: slow })
+      for (;;) {
+        const asked = await call.until(slow, 'needs_you')
+        if (asked.needs.reason === 'question') {
+          assert.equal(asked.needs.detail, 'Which colour?')
+          break
+        }
+      }
+      await call.good('task_message', { text: 'Blue.', task_id: slow })
+      assert.equal((await call.until(slow, 'in_review')).ahead, 1)
 
       assert.equal((await call.good('sandbox_pause', here)).phase, 'paused')
       assert.equal((await call.good('sandbox_resume', here)).phase, 'ready')
@@ -164,28 +245,23 @@ for (const way of Object.keys(ways)) {
       if (sandbox) await call.good('sandbox_remove', { sandbox_id: sandbox })
       for (const task of tasks) await ask('POST', `/api/v1/tasks/${task}/close?wait=closed&timeout=120`)
       await ask('DELETE', `/api/v1/repos/${repo}`)
+      await fetch(`${CARREL_URL}/api/v1/agents/${repo}`, {
+        method: 'DELETE',
+        headers: { Authorization: `Bearer ${CARREL_KEY}` },
+      })
       await client.close()
     }
   })
 }
 
-test('the inspector lists the tools and calls them', { timeout: 300_000 }, async () => {
-  // It keeps a list of servers in its user's home.
-  const home = await mkdtemp(join(tmpdir(), 'carrel-inspector-'))
-  const env = { ...process.env, HOME: home }
-  const inspect = async (...args) => {
-    const reach = ['--cli', `${CARREL_URL}/mcp`, '--transport', 'http', '--header', `Authorization: Bearer ${CARREL_KEY}`]
-    const { stdout } = await run('node_modules/.bin/mcp-inspector', [...reach, ...args], { maxBuffer: 1 << 26, env })
-    return JSON.parse(stdout)
-  }
+test('the inspector lists the same tools, and where resources are', { timeout: 300_000 }, async () => {
   const client = await connected('http')
   const names = (await client.listTools()).tools.map((tool) => tool.name)
   await client.close()
-  const listed = await inspect('--method', 'tools/list')
+  const inspector = await connected('the inspector')
+  const listed = await inspector.listTools()
   assert.deepEqual(listed.tools.map((tool) => tool.name).sort(), names.sort())
-  const shown = await inspect('--method', 'tools/call', '--tool-name', 'sandbox_list', '--tool-arg', 'limit=1')
-  assert.ok(Array.isArray(shown.structuredContent.items))
-  const templates = await inspect('--method', 'resources/templates/list')
+  const templates = await inspector.ask('--method', 'resources/templates/list')
   assert.ok(templates.resourceTemplates.length > 0)
-  await rm(home, { recursive: true })
+  await inspector.close()
 })

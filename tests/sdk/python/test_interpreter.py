@@ -1,6 +1,10 @@
 """The code interpreter, through its own SDK: real Jupyter kernels inside a sandbox."""
 
+import base64
+import json
 import time
+import urllib.error
+import urllib.request
 
 import pytest
 from e2b import NotFoundException, SandboxException, ServiceBusyException, TimeoutException
@@ -73,6 +77,69 @@ def test_tables_and_figures_tell_what_they_show(interpreter):
     assert [list(point) for point in chart["elements"][0]["points"]] == [[1, 3], [2, 4]]
 
 
+def test_pictures_and_papers_come_as_they_are(interpreter):
+    code = """
+import base64, io, matplotlib.pyplot as plt
+from IPython.display import Image, display
+figure, axes = plt.subplots(); axes.plot([1, 2])
+def made(kind):
+    held = io.BytesIO(); figure.savefig(held, format=kind); return held.getvalue()
+display(Image(data=made('jpeg'), format='jpeg'))
+display({'application/pdf': base64.b64encode(made('pdf')).decode()}, raw=True)
+display({'application/x-own': 'mine', 'text/plain': 'shown'}, raw=True)
+plt.close(figure)
+"""
+    jpeg, pdf, own = interpreter.run_code(code).results
+    assert base64.b64decode(jpeg.jpeg)[:2] == b"\xff\xd8"
+    assert base64.b64decode(pdf.pdf).startswith(b"%PDF")
+    assert own.extra == {"application/x-own": "mine"} and own.text == "shown"
+
+
+@pytest.mark.parametrize(
+    "kind, code, elements",
+    [
+        ("scatter", "plt.scatter([1, 2], [3, 4], label='s')", 1),
+        ("bar", "plt.bar(['a', 'b', 'c'], [1, 2, 3])", 3),
+        ("pie", "plt.pie([1, 3], labels=['a', 'b'])", 2),
+        ("box_and_whisker", "plt.boxplot([[1, 2, 3], [2, 3, 9]], patch_artist=True)", 2),
+        ("superchart", "f, (a, b) = plt.subplots(1, 2); a.plot([1, 2]); b.bar(['x'], [1])", 2),
+    ],
+)
+def test_every_kind_of_chart_tells_what_it_shows(interpreter, kind, code, elements):
+    figure = interpreter.run_code(f"import matplotlib.pyplot as plt\n{code}\nplt.show()").results[0]
+    chart = figure.chart.to_dict()
+    assert figure.png and (chart["type"], len(chart["elements"])) == (kind, elements), chart
+
+
+def test_variables_of_the_sandbox_are_there_in_every_cell():
+    sandbox = Sandbox.create(timeout=120, envs={"FLAVOUR": "sweet"})
+    try:
+        assert sandbox.run_code("import os; os.environ['FLAVOUR']").text == "sweet"
+        assert sandbox.run_code("os.environ['FLAVOUR']", envs={"FLAVOUR": "sour"}).text == "sour"
+        assert sandbox.run_code("os.environ['FLAVOUR']").text == "sweet", "as before"
+        said = sandbox.run_code("echo $FLAVOUR $E2B_SANDBOX_ID", language="bash")
+        assert "".join(said.logs.stdout) == f"sweet {sandbox.sandbox_id}\n"
+    finally:
+        sandbox.kill()
+
+
+def test_a_cell_has_a_context_or_a_language_and_pages_may_ask(interpreter, url):
+    context = interpreter.create_code_context()
+    body = {"code": "1", "context_id": context.id, "language": "python"}
+    place = {"E2b-Sandbox-Id": interpreter.sandbox_id, "E2b-Sandbox-Port": "49999"}
+    headers = {**place, "Content-Type": "application/json"}
+    request = urllib.request.Request(f"{url}/execute", json.dumps(body).encode(), headers, method="POST")
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(request)
+    assert refused.value.code == 400 and refused.value.headers["content-type"].startswith("text/plain")
+    interpreter.remove_code_context(context)
+    asks = {**place, "Origin": "https://example.org", "Access-Control-Request-Method": "POST"}
+    asks["Access-Control-Request-Headers"] = "content-type"
+    with urllib.request.urlopen(urllib.request.Request(f"{url}/execute", headers=asks, method="OPTIONS")) as answer:
+        assert answer.status in (200, 204) and answer.headers["access-control-allow-origin"] == "*"
+        assert answer.headers["access-control-allow-headers"] == "*"
+
+
 def test_variables_of_the_environment_are_there_for_their_cell_alone(interpreter):
     assert interpreter.run_code("import os; os.environ['COLOUR']", envs={"COLOUR": "red"}).text == "red"
     assert interpreter.run_code("os.environ.get('COLOUR', 'none')").text == "none"
@@ -99,8 +166,14 @@ def test_a_cell_that_takes_too_long_is_interrupted(interpreter):
 def test_other_languages_have_their_kernels(interpreter):
     said = interpreter.run_code("colour=red; echo $colour $((40 + 2))", language="bash")
     assert "".join(said.logs.stdout) == "red 42\n"
-    with pytest.raises(SandboxException):
-        interpreter.create_code_context(language="cobol")
+    before = {it.id for it in interpreter.list_code_contexts()}
+    for ask in (
+        lambda: interpreter.create_code_context(language="cobol"),
+        lambda: interpreter.run_code("DISPLAY 'hello'", language="cobol"),
+    ):
+        with pytest.raises(SandboxException, match="no kernel for cobol"):
+            ask()
+    assert {it.id for it in interpreter.list_code_contexts()} == before, "and there is no context for it"
 
 
 def test_a_kernel_that_ends_is_told_and_replaced(interpreter):

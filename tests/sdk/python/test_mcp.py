@@ -252,6 +252,7 @@ def test_task_area_and_pull_tools(connect):
                 comments = await good(client, "pull_comments", **pull)
                 assert "Look here." in [item["body"] for item in comments["items"]]
                 assert "items" in await good(client, "pull_checks", **pull)
+                assert "conflicts" in await good(client, "task_overlap", **one)
                 again = await good(client, "pull_open", repo=name, head=shown["branch"], title="Say hello")
                 assert again["number"] == pull["number"], "the same branch has one pull"
 
@@ -271,6 +272,58 @@ def test_task_area_and_pull_tools(connect):
             for task in tasks:
                 ask("POST", f"/api/v1/tasks/{task}/close?wait=closed&timeout=120")
             ask("DELETE", f"/api/v1/repos/{name}")
+
+    run(body)
+
+
+WAITS = """until test -e /tmp/go; do sleep 0.1; done
+test -e /tmp/well || { touch /tmp/well; echo 'not today' >&2; exit 1; }"""
+
+
+def test_the_tools_of_a_task_that_is_worked_on(connect):
+    """What only makes sense at a desk at which somebody works: push, pull, ask, try again."""
+
+    async def body():
+        name = f"mcp-{uuid.uuid4().hex[:8]}"
+        ask("POST", "/api/v1/repos", {"name": name, "new": True})
+        ask("POST", "/api/v1/agents", {"name": name, "dialect": "shell", "command": WAITS})
+        task = None
+        try:
+            async with connect() as client:
+                task = (await good(client, "task_create", repo=name, title="Take your time", agent=name))["id"]
+                one = {"task_id": task}
+                await good(client, "task_start", **one)
+                shown = await until(client, task, "working")
+                here = {"sandbox_id": shown["sandbox_id"], "cwd": "/workspace"}
+                await good(client, "files_write", sandbox_id=here["sandbox_id"], path="/workspace/a.txt", text="one\n")
+                await good(client, "git_commit", message="feat: begin", **here)
+                assert (await good(client, "git_push", **here))["exit_code"] == 0
+                pushed = (await good(client, "git_log", count=1, **here))["stdout"]
+                # What was pushed comes back by a pull.
+                await good(client, "sandbox_exec", command="git reset -q --hard HEAD~1 && ! test -e a.txt", **here)
+                assert (await good(client, "git_pull", **here))["exit_code"] == 0
+                assert (await good(client, "git_log", count=1, **here))["stdout"] == pushed
+                await good(client, "git_pull", **{"from": shown["base"]}, **here)
+
+                await good(client, "task_ask", question="Which colour?", **one)
+                await good(client, "sandbox_exec", command="touch /tmp/go", **here)
+                failed = await until(client, task, "needs_you")
+                assert failed["needs"]["reason"] == "agent_failed", failed["needs"]
+                await good(client, "task_retry", **one)
+                while True:
+                    asked = await good(client, "task_show", **one)
+                    if asked["phase"] == "needs_you" and asked["needs"]["reason"] == "question":
+                        break
+                    await asyncio.sleep(0.1)
+                assert asked["needs"]["detail"] == "Which colour?"
+                await good(client, "task_message", text="Blue.", **one)
+                ended = await until(client, task, "in_review")
+                assert ended["ahead"] == 1 and ended["pull"]["number"]
+        finally:
+            if task:
+                ask("POST", f"/api/v1/tasks/{task}/close?wait=closed&timeout=120")
+            ask("DELETE", f"/api/v1/repos/{name}")
+            ask("DELETE", f"/api/v1/agents/{name}")
 
     run(body)
 
@@ -327,11 +380,16 @@ def test_a_narrow_server_shows_one_desk():
                     names = {tool.name for tool in (await client.list_tools()).tools}
                     assert {"sandbox_exec", "files_read", "git_status"} <= names
                     assert not names & {"sandbox_create", "sandbox_list", "task_create", "pull_list"}
+                    assert not names & {"task_close", "task_message", "task_show"}, "it is no task's desk"
                     ran = await good(client, "sandbox_exec", command="echo here")
                     assert ran["stdout"] == "here\n"
                     assert "alone" in await refused(client, "sandbox_exec", sandbox_id=other, command="true")
                     with pytest.raises(Exception, match="not on this desk"):
                         await client.read_resource(f"carrel://sandboxes/{other}")
+            # A task without a desk has nobody else's either.
+            async with over_http("?task_id=999999") as client:
+                names = {tool.name for tool in (await client.list_tools()).tools}
+                assert "task_show" in names and not names & {"sandbox_exec", "sandbox_remove", "files_write"}
 
     run(body)
 
@@ -383,8 +441,7 @@ def test_when_all_the_others_are_done_every_tool_was_driven():
     async def body():
         async with over_http() as client:
             names = {tool.name for tool in (await client.list_tools()).tools}
-            # Those that are refused here are driven by an agent at its own desk, in crates/carrel/tests/desk.
-            driven = CALLED | {"sandbox_port", "git_push", "git_pull", "task_ask", "task_retry"}
+            driven = CALLED | {"sandbox_port"}
             assert names <= driven, names - driven
 
     run(body)

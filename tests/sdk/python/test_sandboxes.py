@@ -1,6 +1,7 @@
 """The life of sandboxes, through the synchronous SDK."""
 
 import datetime
+import shutil
 import socket
 import time
 import urllib.error
@@ -48,6 +49,22 @@ def test_what_e2bs_users_expect_is_inside(make):
     lines = said.splitlines()
     assert lines[:4] == ["user", "1000", "/home/user", "/home/user"] and lines[4].endswith("bash")
     assert sandbox.commands.run("id -un", user="root").stdout == "root\n"
+    if shutil.which("node"):
+        assert sandbox.commands.run("node --version").stdout.startswith("v"), "the host has it, and so has the sandbox"
+
+
+def test_a_sandbox_knows_who_it_is(make):
+    sandbox = make()
+    told = {"E2B_SANDBOX": "true", "E2B_SANDBOX_ID": sandbox.sandbox_id, "E2B_TEMPLATE_ID": "base"}
+    for name, value in told.items():
+        assert sandbox.commands.run(f"echo -n ${name}; echo; cat /run/e2b/.{name}").stdout == f"{value}\n{value}", name
+    kept = sandbox.create_snapshot()
+    try:
+        copy = make(kept.snapshot_id)
+        said = copy.commands.run("cat /run/e2b/.E2B_SANDBOX_ID; echo; echo $E2B_TEMPLATE_ID").stdout
+        assert said == f"{copy.sandbox_id}\n{kept.snapshot_id}\n", "a copy is somebody else"
+    finally:
+        Sandbox.delete_snapshot(kept.snapshot_id)
 
 
 def test_a_sandbox_that_was_killed_is_not_there_and_says_why(make, url, key):
@@ -61,16 +78,21 @@ def test_a_sandbox_that_was_killed_is_not_there_and_says_why(make, url, key):
         sandbox.set_timeout(10)
     with pytest.raises(SandboxNotFoundException):
         Sandbox.connect(sandbox.sandbox_id)
-    request = urllib.request.Request(f"{url}/sandboxes/{sandbox.sandbox_id}", headers={"x-api-key": key})
-    with pytest.raises(urllib.error.HTTPError) as refused:
-        urllib.request.urlopen(request)
-    said = refused.value.read().decode()
-    assert refused.value.code == 404 and "destroyed with the key" in said, said
+    assert "destroyed with the key" in stone_of(sandbox, url, key)
     with pytest.raises(Exception, match="destroyed with the key"):
         sandbox.commands.run("true")
 
 
-def test_a_timeout_ends_a_sandbox_and_can_be_moved(make):
+def stone_of(sandbox, url, key):
+    """What is said of one that ended; the SDK itself keeps it from its callers where it says that there is none."""
+    request = urllib.request.Request(f"{url}/sandboxes/{sandbox.sandbox_id}", headers={"x-api-key": key})
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(request)
+    assert refused.value.code == 404
+    return refused.value.read().decode()
+
+
+def test_a_timeout_ends_a_sandbox_and_can_be_moved(make, url, key):
     sandbox = make(timeout=60)
     before = sandbox.get_info().end_at
     sandbox.set_timeout(600)
@@ -78,6 +100,9 @@ def test_a_timeout_ends_a_sandbox_and_can_be_moved(make):
     sandbox.set_timeout(1)
     assert soon(lambda: not sandbox.is_running())
     with pytest.raises(Exception, match="was not found"):
+        sandbox.commands.run("true")
+    assert soon(lambda: "by lifetime. Its lifetime of" in stone_of(sandbox, url, key))
+    with pytest.raises(Exception, match="Its lifetime of"):
         sandbox.commands.run("true")
 
 

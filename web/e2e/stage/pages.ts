@@ -7,6 +7,8 @@ export interface Shown {
   act?: (visitor: Visitor) => Promise<void>
   /** It measures while one looks: a picture waits until a line can be seen. */
   isMeasuring?: true
+  /** It follows nothing. */
+  isStill?: true
 }
 
 export const PAGES: readonly Shown[] = [
@@ -21,7 +23,9 @@ export const PAGES: readonly Shown[] = [
   { name: 'task-network', path: '/tasks/155?tab=network' },
   { name: 'task-logs', path: '/tasks/155?tab=logs' },
   { name: 'sessions', path: '/sessions' },
+  { name: 'sessions-closed', path: '/sessions?closed=true' },
   { name: 'session', path: '/sessions/ses-1' },
+  { name: 'session-diff', path: '/sessions/ses-1?tab=diff', act: lines },
   { name: 'repos', path: '/repos' },
   { name: 'repo', path: '/repos/api' },
   { name: 'agents', path: '/agents' },
@@ -38,6 +42,14 @@ export const PAGES: readonly Shown[] = [
   { name: 'new-task', path: '/', act: (visitor) => press(visitor, 'n') },
   { name: 'new-key', path: '/keys', act: open },
   { name: 'add-repo', path: '/repos', act: open },
+  { name: 'new-task-more', path: '/', act: more },
+  { name: 'new-template', path: '/templates', act: open },
+  { name: 'new-session', path: '/sessions', act: open },
+  { name: 'new-sandbox', path: '/sandboxes', act: open },
+  { name: 'add-agent', path: '/agents', act: open },
+  { name: 'pull', path: '/pulls/api/88' },
+  { name: 'chosen', path: '/', act: choose },
+  { name: 'nothing-here', path: '/nowhere', isStill: true },
   { name: 'palette', path: '/', act: (visitor) => press(visitor, 'Control+k') },
   { name: 'help', path: '/', act: (visitor) => press(visitor, '?') },
 ]
@@ -55,6 +67,19 @@ async function judge(visitor: Visitor): Promise<void> {
   await said(visitor)
   await visitor.page.locator('[data-judge]').click()
   await visitor.page.getByRole('dialog').waitFor()
+}
+
+async function more(visitor: Visitor): Promise<void> {
+  await press(visitor, 'n')
+  await visitor.page.locator('[role="dialog"] button[aria-expanded]').click()
+}
+
+/** Some cards chosen, and what can be done with all of them. */
+async function choose(visitor: Visitor): Promise<void> {
+  for (const id of [158, 159, 161]) {
+    await visitor.page.locator(`[data-task="${id}"] a`).focus()
+    await visitor.page.keyboard.press('x')
+  }
 }
 
 async function press(visitor: Visitor, key: string): Promise<void> {

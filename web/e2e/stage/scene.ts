@@ -42,11 +42,17 @@ export function scene(now = Date.now()) {
       agent: 'claude',
       labels: ['docs'],
     }),
-    card(157, 'Port the importer to streaming', { repo: 'worker', agent: 'claude', phase: 'queued' }),
+    card(157, 'Port the importer to streaming', {
+      repo: 'worker',
+      agent: 'claude',
+      phase: 'queued',
+      doing: 'waits for room in worker',
+    }),
     card(156, 'Rename Account to Member everywhere', {
       repo: 'web-app',
       agent: 'claude',
       phase: 'queued',
+      doing: 'waits for task 155',
       priority: 5,
     }),
     card(155, 'Fix the flaky login test', {
@@ -183,6 +189,7 @@ export function scene(now = Date.now()) {
         network: { mode: 'allow', allow: ['crates.io', 'index.crates.io'] },
         created_at: task.created_at,
         expires_at: new Date(now + 45 * 60_000).toISOString(),
+        ready_at: ago(239),
       }),
     )
   const repo = (name: string, source: string | null, branch = 'main') => ({
@@ -232,6 +239,7 @@ export function scene(now = Date.now()) {
       repo: 'api',
       title: 'How does the login work?',
       phase: 'open',
+      busy: true,
       sandbox_id: 'sbx-155',
       created_at: ago(90),
       updated_at: ago(1),
@@ -245,6 +253,15 @@ export function scene(now = Date.now()) {
       created_at: ago(300),
       updated_at: ago(80),
     },
+    {
+      id: 'ses-3',
+      agent: 'claude',
+      repo: 'api',
+      title: 'Which endpoints does nobody call?',
+      phase: 'closed',
+      created_at: ago(3000),
+      updated_at: ago(2800),
+    },
   ]
   return {
     tasks,
@@ -257,6 +274,7 @@ export function scene(now = Date.now()) {
     agents,
     sessions,
     timeline: conversation(ago),
+    talk: talk(ago),
     diff: DIFF,
     me: { key_id: 'key-1', name: 'admin', role: 'admin' },
     templates: [
@@ -366,14 +384,24 @@ export function scene(now = Date.now()) {
       },
     ],
     audit: [
-      {
-        id: 3,
-        at: ago(2),
-        actor: { kind: 'key', id: 'key-1', name: 'admin' },
-        action: 'task.start',
-        subject: 'task-155',
-        outcome: 'done',
-      },
+      ...(
+        [
+          [2, 'key-1', 'admin', 'task.start', 'task-155', 'done'],
+          [5, 'key-3', 'Ada', 'pull.review', 'api#88', 'done'],
+          [9, 'key-2', 'ci', 'sandbox.network', 'sbx-154', 'denied'],
+          [14, 'key-1', 'admin', 'repo.change', 'worker', 'done'],
+          [31, 'key-3', 'Ada', 'task.merge', 'task-146', 'done'],
+          [44, 'key-2', 'ci', 'secret.set', 'GITHUB_TOKEN', 'denied'],
+          [80, 'key-1', 'admin', 'key.create', 'Noor', 'done'],
+        ] as const
+      ).map(([minutes, id, name, action, subject, outcome], at) => ({
+        id: 90 - at,
+        at: ago(minutes),
+        actor: { kind: 'key', id, name },
+        action,
+        subject,
+        outcome,
+      })),
     ],
     files: [
       {
@@ -419,6 +447,25 @@ export function scene(now = Date.now()) {
       { at: ago(11), text: 'Ran: git status', exec_id: 'ex-1' },
       { at: ago(3), text: 'Ran: cargo nextest run login', exec_id: 'ex-2' },
     ],
+    execs: [exec('ex-1', 'git status', ago(11), 0), exec('ex-2', 'cargo nextest run login', ago(3))],
+    printed: PRINTED,
+    nodes: (
+      [
+        ['oak', 'up', true, 16, 41],
+        ['elm', 'up', false, 16, 52],
+        ['ash', 'draining', false, 8, 20],
+      ] as const
+    ).map(([id, state, answers, cpus, free]) => ({
+      id,
+      state,
+      answers,
+      cpus,
+      version: '0.1.0',
+      memory_mb: 64 * 1024,
+      free_mb: free * 1024,
+      sandboxes: cpus / 4,
+      seen_at: ago(0),
+    })),
     stats: (id: string) => ({
       sandbox_id: id,
       at: new Date().toISOString(),
@@ -455,6 +502,16 @@ export function scene(now = Date.now()) {
         commit: '1c77aa02f0',
         at: ago(14),
       } satisfies PullReview,
+    ],
+    refused: [
+      {
+        host: 'registry.npmjs.org',
+        port: 443,
+        why: 'It is not on the list of this sandbox.',
+        times: 3,
+        at: ago(1),
+      },
+      { host: 'crates.io', port: 443, why: 'It was not on the list of this sandbox.', times: 1, at: ago(9) },
     ],
     metrics: METRICS,
   }
@@ -584,3 +641,62 @@ function conversation(ago: (minutes: number) => string): Moment[] {
     }),
   ]
 }
+
+/** What is said in a session: two turns, and a third under way. */
+function talk(ago: (minutes: number) => string): Moment[] {
+  const told: [number, Partial<Moment>][] = [
+    [90, { role: 'user', text: 'How does the login work? Where is the cookie set?' }],
+    [
+      89,
+      {
+        role: 'agent',
+        cost_usd: 0.04,
+        text: 'In `src/login.rs`: `open_session` writes the session and answers with the cookie. The test in `tests/login.rs` reads it 50 ms later, and hopes.',
+      },
+    ],
+    [89, { kind: 'checkpoint', role: 'house', text: 'The work was saved.', commit: 'a94f1c2e77d0' }],
+    [20, { role: 'user', text: 'Write down what you found, beside the code.' }],
+    [
+      18,
+      { kind: 'tool', role: 'agent', tool: { id: '1', name: 'edit', title: 'Edit src/login.rs', ok: true } },
+    ],
+    [
+      17,
+      {
+        kind: 'checkpoint',
+        role: 'house',
+        text: 'The work was saved: src/login.rs changed.',
+        commit: '4b1d9e77aa01',
+        files: ['src/login.rs'],
+      },
+    ],
+    [2, { role: 'user', text: 'And now the same for signing out.' }],
+  ]
+  return told.map(([minutes, moment], at) =>
+    aMoment({ seq: at + 1, at: ago(minutes), kind: 'message', ...moment }),
+  )
+}
+
+function exec(id: string, command: string, at: string, code?: number) {
+  return {
+    exec_id: id,
+    sandbox_id: 'sbx-155',
+    command,
+    background: false,
+    terminal: false,
+    status: code === undefined ? 'running' : 'ended',
+    exit_code: code ?? null,
+    timed_out: false,
+    created_by: 'key-1',
+    started_at: at,
+  }
+}
+
+const PRINTED = `   Compiling api v0.4.0 (/workspace)
+    Finished test profile in 6.21s
+    Starting 12 tests across 3 binaries
+        PASS [   0.041s] api login::signs_in
+        PASS [   0.038s] api login::signs_out
+        PASS [   0.044s] api login::refuses_an_old_cookie
+        PASS [   0.061s] api session::is_written_before_it_is_read
+`

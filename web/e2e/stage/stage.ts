@@ -28,6 +28,8 @@ export class Stage {
   readonly #server: Server
   readonly #listeners = new Set<ServerResponse>()
   #cursor = 100
+  /** How the API is today: it answers, refuses everything, or never says a word. */
+  mood: 'well' | 'failing' | 'silent' = 'well'
 
   private constructor(shown: Scene) {
     this.scene = shown
@@ -80,7 +82,7 @@ export class Stage {
     const url = new URL(request.url ?? '/', this.origin)
     response.setHeader('content-security-policy', POLICY)
     if (url.pathname.startsWith('/app')) return this.#page(url.pathname, response)
-    if (url.pathname === '/api/v1/events') return this.#listen(response)
+    if (url.pathname === '/api/v1/events') return this.#listen(response, url.searchParams.get('sandbox_id'))
     if (url.pathname === '/metrics') {
       response.writeHead(200, { 'content-type': 'text/plain' }).end(this.scene.metrics)
       return
@@ -93,6 +95,11 @@ export class Stage {
     }
     const list = (items: unknown[]) => say({ items, next: null, as_of: this.#cursor })
     const path = url.pathname.replace('/api/v1', '')
+    const isPart = path !== '/me' && path !== '/sandboxes'
+    if (this.mood === 'silent' && isPart) return
+    if (this.mood === 'failing' && isPart)
+      return say({ title: 'Unavailable', status: 503, detail: 'The database cannot be reached.' }, 503)
+    if (/\/refused$/.test(path)) return list(this.scene.refused)
     const verb = /^\/tasks\/(\d+)\/(\w+)$/.exec(path)
     if (verb && request.method === 'POST') return this.#verb(Number(verb[1]), verb[2] as string, say)
     if (verb?.[2] === 'diff') {
@@ -107,7 +114,11 @@ export class Stage {
       )
       return found ? say(found) : say({ title: 'Not found', status: 404, detail: 'It is not here.' }, 404)
     }
-    if (/^\/sessions\/[^/]+\/messages$/.test(path)) return list(this.scene.timeline.slice(0, 4))
+    if (/^\/sessions\/[^/]+\/messages$/.test(path)) return list(this.scene.talk)
+    if (/^\/sessions\/[^/]+\/diff$/.test(path)) {
+      response.writeHead(200, { 'content-type': 'text/x-diff' }).end(this.scene.diff)
+      return
+    }
     if (/\/checks$/.test(path)) return list(this.scene.checks)
     const pull = /^\/pulls\/api\/88(\/\w+)?$/.exec(path)
     if (pull)
@@ -129,6 +140,13 @@ export class Stage {
       for (const line of this.scene.log) response.write(`event: line\ndata: ${JSON.stringify(line)}\n\n`)
       return
     }
+    if (/\/execs$/.test(path)) return list(this.scene.execs)
+    if (/\/output$/.test(path)) {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      const piece = JSON.stringify({ offset: 0, text: this.scene.printed })
+      response.write(`id: ${this.scene.printed.length}\nevent: stdout\ndata: ${piece}\n\n`)
+      return
+    }
     if (/\/stats$/.test(path)) return say(this.scene.stats(path.split('/')[2] as string))
     switch (path) {
       case '/me':
@@ -142,7 +160,11 @@ export class Stage {
       case '/agents':
         return list(this.scene.agents)
       case '/sessions':
-        return list(this.scene.sessions)
+        return list(
+          this.scene.sessions.filter(
+            (it) => (it.phase === 'closed') === (url.searchParams.get('phase') === 'closed'),
+          ),
+        )
       case '/templates':
         return list(this.scene.templates)
       case '/providers':
@@ -151,6 +173,8 @@ export class Stage {
         return list(this.scene.keys)
       case '/secrets':
         return list(this.scene.secrets)
+      case '/nodes':
+        return list(this.scene.nodes)
       case '/audit':
         return list(this.scene.audit)
       default:
@@ -175,9 +199,22 @@ export class Stage {
     say(phase ? this.change(id, { phase }) : task)
   }
 
-  #listen(response: ServerResponse): void {
+  #listen(response: ServerResponse, sandboxId: string | null): void {
     response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
     response.write(': hello\n\n')
+    // Who asks about one sandbox is told its life from the beginning.
+    const sandbox = this.scene.sandboxes.find((it) => it.id === sandboxId)
+    if (sandbox)
+      for (const [at, phase] of (['requested', 'preparing', 'ready'] as const).entries()) {
+        const told = { ...sandbox, phase, revision: at + 1 }
+        const data = JSON.stringify({
+          cursor: at + 1,
+          at: sandbox.created_at,
+          kind: 'sandbox',
+          sandbox: told,
+        })
+        response.write(`id: ${at + 1}\nevent: sandbox\ndata: ${data}\n\n`)
+      }
     this.#listeners.add(response)
     response.on('close', () => this.#listeners.delete(response))
   }

@@ -1,20 +1,17 @@
 /** The agents: named ways to run a coding agent. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { Plus, Trash2 } from 'lucide-react'
+import { Pencil, Plus, Trash2 } from 'lucide-react'
 import { useState } from 'react'
-import { callJson } from '../api/call'
-import { beside, fieldsOf, say } from '../api/problem'
+import { say } from '../api/problem'
 import { keys } from '../api/queries'
 import type { Agent } from '../task/types'
 import { Button, IconButton } from '../ui/Button'
 import { Confirm } from '../ui/Confirm'
-import { Dialog } from '../ui/Dialog'
-import { DialogForm } from '../ui/DialogForm'
-import { Field, Input, Select } from '../ui/Field'
 import { Chip, Command, Empty, PageHead, Skeleton, Trouble } from '../ui/Small'
 import { useShortcuts } from '../ui/shortcuts'
 import { toast } from '../ui/Toast'
 import { t } from '../words/words'
+import { AgentDialog, removeAgent } from './AgentDialog'
 import { AgentMark } from './AgentMark'
 import { DIALECTS } from './dialects'
 import { agents } from './queries'
@@ -58,22 +55,16 @@ export function AgentsPage() {
           <AgentCard key={agent.name} agent={agent} />
         ))}
       </ul>
-      <Dialog
-        isOpen={isAdding}
-        onClose={() => setAdding(false)}
-        title={t('Add an agent')}
-        lead={t('How to start it. Access to models comes from the gateway.')}
-      >
-        <AgentForm onDone={() => setAdding(false)} />
-      </Dialog>
+      <AgentDialog isOpen={isAdding} onClose={() => setAdding(false)} />
     </>
   )
 }
 
 function AgentCard({ agent }: { agent: Agent }) {
   const cache = useQueryClient()
+  const [isChanging, setChanging] = useState(false)
   const remove = useMutation({
-    mutationFn: () => callJson(`/api/v1/agents/${encodeURIComponent(agent.name)}`, { method: 'DELETE' }),
+    mutationFn: () => removeAgent(agent.name),
     onSuccess: () => cache.invalidateQueries({ queryKey: keys.agents }),
     onError: (error) => toast(t('{name} was not removed', { name: agent.name }), say(error), 'bad'),
   })
@@ -107,8 +98,12 @@ function AgentCard({ agent }: { agent: Agent }) {
           {agent.found === false ? t('not installed') : t('ready')}
         </Chip>
         {agent.model && <Chip tone="brass">{agent.model}</Chip>}
-        {agent.built_in === false && (
-          <span className="ml-auto">
+        {agent.at_once != null && <Chip>{t('{n} at once', { n: agent.at_once })}</Chip>}
+        <span className="ml-auto flex">
+          <IconButton label={t('Change {name}', { name: agent.name })} onClick={() => setChanging(true)}>
+            <Pencil />
+          </IconButton>
+          {agent.built_in === false && (
             <Confirm
               title={t('Remove {name}?', { name: agent.name })}
               detail={t('Tasks that it works on go on; new ones cannot ask for it.')}
@@ -119,103 +114,10 @@ function AgentCard({ agent }: { agent: Agent }) {
                 <Trash2 />
               </IconButton>
             </Confirm>
-          </span>
-        )}
+          )}
+        </span>
       </div>
+      <AgentDialog agent={agent} isOpen={isChanging} onClose={() => setChanging(false)} />
     </li>
-  )
-}
-
-/** Adds an agent and remembers it. */
-export function useAddAgent(onDone: (agent: Agent) => void) {
-  const cache = useQueryClient()
-  return useMutation({
-    mutationFn: (body: Partial<Agent>) => callJson<Agent>('/api/v1/agents', { method: 'POST', body }),
-    onSuccess: (agent) => {
-      void cache.invalidateQueries({ queryKey: keys.agents })
-      onDone(agent)
-    },
-  })
-}
-
-function AgentForm({ onDone }: { onDone(): void }) {
-  const [name, setName] = useState('')
-  const [dialect, setDialect] = useState('claude')
-  const [command, setCommand] = useState('')
-  const [model, setModel] = useState('')
-  const add = useAddAgent(onDone)
-  const fields = fieldsOf(add.error)
-  const submit = () => {
-    add.mutate({
-      name: name.trim() || dialect,
-      dialect,
-      ...(command.trim() ? { command: command.trim() } : {}),
-      ...(model.trim() ? { model: model.trim() } : {}),
-    })
-  }
-  return (
-    <DialogForm
-      act={t('Add agent')}
-      failed={t('The agent was not added')}
-      why={beside(add.error, ['name', 'dialect', 'command', 'model'])}
-      isBusy={add.isPending}
-      onAct={submit}
-    >
-      <div className="grid gap-4 sm:grid-cols-2">
-        <Field label={t('Dialect')} error={fields.dialect}>
-          {(wiring) => (
-            <Select
-              {...wiring}
-              autoFocus
-              value={dialect}
-              onChange={(event) => setDialect(event.target.value)}
-            >
-              {Object.entries(DIALECTS).map(([value, words]) => (
-                <option key={value} value={value}>
-                  {value === 'shell' || value === 'acp' ? `${value}: ${words}` : words}
-                </option>
-              ))}
-            </Select>
-          )}
-        </Field>
-        <Field label={t('Name')} error={fields.name}>
-          {(wiring) => (
-            <Input
-              {...wiring}
-              placeholder={dialect}
-              value={name}
-              onChange={(event) => setName(event.target.value)}
-            />
-          )}
-        </Field>
-        <Field
-          label={t('Command')}
-          error={fields.command}
-          className="sm:col-span-2"
-          hint={
-            dialect === 'shell'
-              ? t('Run with sh -c in the checkout.')
-              : t('As the dialect has it when left empty.')
-          }
-        >
-          {(wiring) => (
-            <textarea
-              {...wiring}
-              rows={3}
-              value={command}
-              onChange={(event) => setCommand(event.target.value)}
-              className="w-full rounded-lg border border-line-strong/60 bg-card px-3 py-2 font-mono text-small"
-            />
-          )}
-        </Field>
-        {dialect !== 'shell' && (
-          <Field label={t('Model')} error={fields.model} hint={t("The agent's own choice when left empty.")}>
-            {(wiring) => (
-              <Input {...wiring} value={model} onChange={(event) => setModel(event.target.value)} />
-            )}
-          </Field>
-        )}
-      </div>
-    </DialogForm>
   )
 }

@@ -35,12 +35,15 @@ export async function callJson<T>(path: string, options?: Call): Promise<T> {
   return (text ? JSON.parse(text) : undefined) as T
 }
 
+/** As much as the server gives at once: turning pages costs a journey each. */
+const PAGE = 1000
+
 /** Every page of a list, up to `most` items. */
 export async function callList<T>(path: string, most = 1000): Promise<T[]> {
   const items: T[] = []
   let cursor: string | null | undefined
   do {
-    const mark = `${path}${path.includes('?') ? '&' : '?'}limit=100${cursor ? `&cursor=${encodeURIComponent(cursor)}` : ''}`
+    const mark = `${path}${path.includes('?') ? '&' : '?'}limit=${Math.min(most, PAGE)}${cursor ? `&cursor=${encodeURIComponent(cursor)}` : ''}`
     const page = await callJson<{ items: T[]; next?: string | null }>(mark)
     items.push(...page.items)
     cursor = page.next

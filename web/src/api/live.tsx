@@ -2,9 +2,11 @@
 import { notifyManager, type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { createContext, type ReactNode, useContext, useEffect, useState } from 'react'
 import { fold, forgetSandbox } from './fold'
+import { Gather } from './gather'
 import { keys, sandboxes } from './queries'
 import { Stream, type StreamState } from './stream'
 import type { Entry } from './types'
+import { watch } from './watch'
 
 export interface Live {
   state: StreamState
@@ -33,12 +35,6 @@ export const KINDS: readonly Entry['kind'][] = [
 
 /** How long one that is gone stays to be seen going. */
 const FAREWELL_MS = 5_000
-/** A glance at another tab is not worth a reconnection. */
-const UNSEEN_MS = 5_000
-/** Entries that come within this time are drawn together. */
-const TOGETHER_MS = 25
-/** Under a storm of entries the page is drawn so often and no more: what comes in between is drawn together. */
-const STORM_MS = 90
 const RETRY_MS = 2_000
 
 const LiveContext = createContext<Live>({ state: 'connecting', isDraining: false })
@@ -66,21 +62,16 @@ function follow(cache: QueryClient, say: (live: Live) => void): () => void {
     say({ state, isDraining, silentSince })
   }
 
-  const heard: Entry[] = []
-  let folding: ReturnType<typeof setTimeout> | undefined
-  let folded = 0
-  const foldHeard = () => {
-    folding = undefined
-    folded = performance.now()
+  const gather = new Gather((entries) =>
     notifyManager.batch(() => {
-      for (const entry of heard.splice(0)) {
+      for (const entry of entries) {
         fold(cache, entry)
         if (entry.kind === 'sandbox' && entry.sandbox.phase === 'gone') {
           setTimeout(() => forgetSandbox(cache, entry.sandbox.id), FAREWELL_MS)
         }
       }
-    })
-  }
+    }),
+  )
 
   const start = async (afresh: boolean) => {
     try {
@@ -97,10 +88,7 @@ function follow(cache: QueryClient, say: (live: Live) => void): () => void {
         address: '/api/v1/events',
         after: list.as_of,
         kinds: KINDS,
-        onEntry: (data) => {
-          heard.push(JSON.parse(data) as Entry)
-          folding ??= setTimeout(foldHeard, Math.max(TOGETHER_MS, folded + STORM_MS - performance.now()))
-        },
+        onEntry: (data) => gather.take(JSON.parse(data) as Entry),
         onState: (next) => {
           if (next === 'live') {
             isDraining = false
@@ -119,7 +107,6 @@ function follow(cache: QueryClient, say: (live: Live) => void): () => void {
         onRefused: () => void cache.invalidateQueries({ queryKey: keys.me }),
         onReset: () => void start(true),
       })
-      if (document.hidden) stream.rest()
     } catch {
       if (over) return
       state = 'reconnecting'
@@ -128,24 +115,17 @@ function follow(cache: QueryClient, say: (live: Live) => void): () => void {
     }
   }
 
-  let unseen: ReturnType<typeof setTimeout> | undefined
-  const look = () => {
-    clearTimeout(unseen)
-    if (document.hidden) unseen = setTimeout(() => stream?.rest(), UNSEEN_MS)
-    else stream?.wake()
-  }
+  const unwatch = watch({ rest: () => stream?.rest(), wake: () => stream?.wake() })
   const hurry = () => stream?.hurry()
-  document.addEventListener('visibilitychange', look)
   window.addEventListener('online', hurry)
   void start(false)
 
   return () => {
     over = true
     clearTimeout(timer)
-    clearTimeout(unseen)
-    document.removeEventListener('visibilitychange', look)
+    unwatch()
     window.removeEventListener('online', hurry)
     stream?.close()
-    clearTimeout(folding)
+    gather.stop()
   }
 }

@@ -941,6 +941,178 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/nodes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the servers that are this house. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description All nodes, the oldest first. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Page_NodeView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/nodes/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows a node. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: components["schemas"]["NodeId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The node. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["NodeView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        /** Forgets a node that does not come back. */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: components["schemas"]["NodeId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description It is gone, and what lived on it. */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/nodes/{id}/drain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Empties a node: nothing new is put on it, and tasks that are on it go on elsewhere. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: components["schemas"]["NodeId"];
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["NewDrain"];
+                };
+            };
+            responses: {
+                /** @description The node, as it goes on. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["NodeView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/notices": {
         parameters: {
             query?: never;
@@ -1103,6 +1275,55 @@ export interface paths {
         };
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/prune": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Forgets sandboxes that are long gone, and removes checkouts that nobody stands on. For admins. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["NewPrune"] | null;
+                };
+            };
+            responses: {
+                /** @description What went. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["PrunedView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
         delete?: never;
         options?: never;
         head?: never;
@@ -1621,7 +1842,7 @@ export interface paths {
         /**
          * Merges a pull request, one at a time for each base, after the check of the repository passed on the merged result.
          *     A second time finds it merged. A refusal names its gate in `type`: `merge-conflicts`, `merge-checks-failed`,
-         *     `merge-not-approved`, `merge-head-moved`, `merge-closed` or `merge-upstream`.
+         *     `merge-not-approved`, `merge-head-moved`, `merge-waits`, `merge-closed` or `merge-upstream`.
          */
         post: {
             parameters: {
@@ -1839,6 +2060,54 @@ export interface paths {
                 };
             };
         };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/quotas": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Says what the bearer and every repository may have, and how much of it is used; an admin sees it for every key. What
+         *     has no quota is left out.
+         */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The quotas. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Page_QuotaView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2238,7 +2507,11 @@ export interface paths {
             };
         };
         put?: never;
-        /** Asks for a sandbox. It is born `requested`; the events tell when it is `ready`. */
+        /**
+         * Asks for a sandbox. It is born `requested`; the events tell when it is `ready`. With `exec` the answer waits until the
+         *     sandbox is ready and the command has ended; with `Accept: text/event-stream` it tells of `sandbox`, and then of `start`,
+         *     `stdout`, `stderr` and `end` as they happen. Where the command cannot be started, no sandbox is left.
+         */
         post: {
             parameters: {
                 query?: {
@@ -2266,7 +2539,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["SandboxView"];
+                        "application/json": components["schemas"]["SandboxCreated"];
                     };
                 };
                 /** @description A problem. */
@@ -3261,6 +3534,53 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/sandboxes/{id}/refused": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the hosts that a sandbox was not let through to, newest first: the last 64 since the server began. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: components["schemas"]["SandboxId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The hosts. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Page_RefusedHost"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/sandboxes/{id}/resume": {
         parameters: {
             query?: never;
@@ -3908,6 +4228,166 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/sessions/{id}/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a session changed since it began, as a patch. */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description From this checkpoint on, by its place in the timeline; from the base when left out. */
+                    from?: number;
+                    /** @description Up to this checkpoint; up to the newest work when left out. */
+                    to?: number;
+                };
+                header?: never;
+                path: {
+                    id: components["schemas"]["SessionId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The difference. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "text/x-diff": string;
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{id}/fork": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Begins another session that goes on from a checkpoint: with its files, and with what was said until then. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: {
+                    /** @description Repeating the request with the same key makes one thing. */
+                    "Idempotency-Key"?: string | null;
+                };
+                path: {
+                    id: components["schemas"]["SessionId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["NewSessionFork"] | null;
+                };
+            };
+            responses: {
+                /** @description The other session. */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["SessionView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{id}/interrupt": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Breaks off the answer in flight and answers when it is over; what the agent did so far stays. With a text, that is what
+         *     it reads next.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: components["schemas"]["SessionId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["NewInterruption"] | null;
+                };
+            };
+            responses: {
+                /** @description The session. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["SessionView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/sessions/{id}/messages": {
         parameters: {
             query?: never;
@@ -3978,6 +4458,56 @@ export interface paths {
                     };
                     content: {
                         "application/json": components["schemas"]["Moment"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{id}/open": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Opens a sandbox with the files of a checkpoint, to look around in. */
+        post: {
+            parameters: {
+                query?: {
+                    /** @description The place of a checkpoint on the timeline. */
+                    from?: number;
+                };
+                header?: never;
+                path: {
+                    id: components["schemas"]["SessionId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The sandbox. */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["SandboxView"];
                     };
                 };
                 /** @description A problem. */
@@ -4334,6 +4864,10 @@ export interface paths {
                     repo?: components["schemas"]["RepoName"];
                     /** @description Of this agent. */
                     agent?: components["schemas"]["AgentId"];
+                    /** @description With this label. */
+                    label?: string;
+                    /** @description With these words in its title or its prompt, whatever their case. */
+                    text?: string;
                 };
                 header?: never;
                 path?: never;
@@ -4385,6 +4919,111 @@ export interface paths {
             };
             responses: {
                 /** @description It was written. */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TaskView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/bulk": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Asks the same of up to 200 tasks. The answer has one line for each, in the order of `ids`: the task, or the problem. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["NewBulk"];
+                };
+            };
+            responses: {
+                /** @description How it went with each of them. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Page_BulkAnswer"];
+                    };
+                };
+                /** @description Nobody was asked. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Takes in a task from another house: a new card with its past, at rest. What is over there is closed here, and kept. */
+        post: {
+            parameters: {
+                query?: {
+                    /** @description The repository that it goes to; the one of the same name when left out. */
+                    repo?: components["schemas"]["RepoName"];
+                    /** @description Who goes on with it; whoever did it in the other house when left out. */
+                    agent?: components["schemas"]["AgentId"];
+                    /** @description Somebody works on it at once. */
+                    start?: boolean;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/x-tar": number[];
+                };
+            };
+            responses: {
+                /** @description It is here. */
                 201: {
                     headers: {
                         [name: string]: unknown;
@@ -4796,6 +5435,56 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tasks/{id}/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Downloads a task with its timeline and all its work, as a tar archive. It stays where it is. */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description All of its history goes along, for a house whose repository does not have the commit that it began at. */
+                    whole?: boolean;
+                };
+                header?: never;
+                path: {
+                    id: components["schemas"]["TaskId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The parcel. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/x-tar": number[];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tasks/{id}/fork": {
         parameters: {
             query?: never;
@@ -5006,6 +5695,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tasks/{id}/move": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Moves a task to another provider: its saved work, its branch and its timeline go with it. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: components["schemas"]["TaskId"];
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["NewMove"];
+                };
+            };
+            responses: {
+                /** @description The task, as it goes on. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TaskView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tasks/{id}/open": {
         parameters: {
             query?: never;
@@ -5056,6 +5796,53 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tasks/{id}/overlap": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows with whom a task will conflict, and what others have claimed in its repository. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: components["schemas"]["TaskId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Who else is at the same place. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OverlapView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tasks/{id}/promote": {
         parameters: {
             query?: never;
@@ -5097,6 +5884,147 @@ export interface paths {
                 };
             };
         };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/pull": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows the pull request of a task. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: components["schemas"]["TaskId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The pull request. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["PullView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/pull/checks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the checks of the pull request of a task. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: components["schemas"]["TaskId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The checks. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Page_CheckView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/pull/comments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists what was said at the pull request of a task, the oldest first. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: components["schemas"]["TaskId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The comments. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Page_CommentView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -5848,6 +6776,8 @@ export interface components {
         AgentChange: {
             /** @default null */
             commands?: components["schemas"]["CommandRulesChange"] | null;
+            /** @default null */
+            network?: components["schemas"]["NewNetwork"] | null;
         };
         /** @description Names an agent. */
         AgentId: string;
@@ -5877,12 +6807,16 @@ export interface components {
             mcp?: boolean;
             /** @description What may be run at its desks when somebody asks for it from outside. */
             commands?: components["schemas"]["CommandRules"];
+            /** @description Whom its desks may talk to when a card or a session does not say. */
+            network?: components["schemas"]["Network"];
             /** @description It came with the house. */
             built_in: boolean;
             /** @description Whether its program is installed on this host. */
             found: boolean;
             /** @description How to get it, when it is not there. */
             hint?: string | null;
+            /** @description A recipe for a template with its program in it, on top of `host`; nothing when we do not know how to install it. */
+            recipe?: string | null;
             /** @description It was removed: this entry is the last of it. */
             removed?: boolean;
         };
@@ -5994,6 +6928,18 @@ export interface components {
              */
             since?: string | null;
         };
+        /** @description How it went with one of them: the task as it now is, or why not. */
+        BulkAnswer: {
+            /** @description Its number. */
+            id: components["schemas"]["TaskId"];
+            task?: components["schemas"]["TaskView"] | null;
+            problem?: components["schemas"]["Problem"] | null;
+        };
+        /**
+         * @description What is asked of each of them.
+         * @enum {string}
+         */
+        BulkVerb: "start" | "stop" | "retry" | "rebase" | "merge" | "close" | "message" | "set";
         /**
          * @description What a check comes to.
          * @enum {string}
@@ -6074,6 +7020,7 @@ export interface components {
              */
             line?: number | null;
             side?: components["schemas"]["Side"] | null;
+            commit?: components["schemas"]["CommitId"] | null;
             /** @description What it is known by, when it was said through Carrel. */
             stamp?: string | null;
             /** @description Where people look at it. */
@@ -6091,7 +7038,7 @@ export interface components {
         };
         /** @description Names a commit, or any object: 40 hexadecimal digits. */
         CommitId: string;
-        /** @description A task with which this one will conflict. */
+        /** @description A task with which this one will conflict, or with which it shares files. */
         Conflict: {
             task_id?: components["schemas"]["TaskId"] | null;
             /** @description The paths. */
@@ -6139,6 +7086,19 @@ export interface components {
          * @enum {string}
          */
         Depth: "frozen" | "paged_out" | "stored" | "files";
+        /** @description A desk at a checkpoint. */
+        DeskState: {
+            /** @description Which sandbox it was. */
+            sandbox_id: components["schemas"]["SandboxId"];
+            /** @description Where it was in its life. */
+            phase: components["schemas"]["Phase"];
+            /** @description Where it lived. */
+            provider: components["schemas"]["ProviderName"];
+            /** @description What it started from. */
+            template: components["schemas"]["TemplateName"];
+            /** @description How strongly it was kept apart. */
+            isolation: components["schemas"]["Isolation"];
+        };
         /** @description Names a dialect: how a kind of agent is started and what it prints. */
         DialectName: string;
         /**
@@ -6614,6 +7574,7 @@ export interface components {
              * @description What was spent up to here, in dollars.
              */
             cost_usd?: number | null;
+            desk?: components["schemas"]["DeskState"] | null;
         };
         /**
          * @description What a moment is.
@@ -6685,6 +7646,7 @@ export interface components {
             /** @description Whether the tools of its desk are offered to it. */
             mcp?: boolean;
             commands?: components["schemas"]["CommandRules"] | null;
+            network?: components["schemas"]["NewNetwork"] | null;
         };
         /** @description Asks for other attempts at a task. */
         NewAttempts: {
@@ -6707,6 +7669,16 @@ export interface components {
         NewAutoMerge: {
             style?: components["schemas"]["MergeStyle"] | null;
         };
+        /** @description Asks the same of several tasks. Each is asked for itself: one that refuses does not keep the others. */
+        NewBulk: {
+            /** @description What is asked. */
+            verb: components["schemas"]["BulkVerb"];
+            /** @description Of whom: 1 to 200 tasks. One that is named twice is asked once. */
+            ids: components["schemas"]["TaskId"][];
+            /** @description What is said, with `message`. */
+            text?: string | null;
+            change?: components["schemas"]["TaskChange"] | null;
+        };
         /** @description The working tree that a sandbox begins with. */
         NewCheckout: {
             base?: components["schemas"]["Branch"] | null;
@@ -6726,6 +7698,11 @@ export interface components {
              * @description The token of an earlier claim that this one takes the place of.
              */
             renews?: number | null;
+        };
+        /** @description Whether a node is to be emptied. */
+        NewDrain: {
+            /** @description False takes it back. */
+            on?: boolean;
         };
         /** @description Asks for a command to be run. */
         NewExec: {
@@ -6775,6 +7752,14 @@ export interface components {
              * @description The place in the journal after which it begins; where the journal is now when left out.
              */
             after?: number | null;
+        };
+        /** @description Breaks off what the agent is doing. */
+        NewInterruption: {
+            /**
+             * @description What it shall read instead, at once: 1 byte to 256 KiB; nothing when left out.
+             * @default null
+             */
+            text?: string | null;
         };
         /** @description Lets a command judge between the attempts at a task. */
         NewJudgement: {
@@ -6834,6 +7819,11 @@ export interface components {
             /** @description What: 1 byte to 256 KiB. */
             text: string;
         };
+        /** @description Where a task is to go on. */
+        NewMove: {
+            /** @description The provider. */
+            provider: components["schemas"]["ProviderName"];
+        };
         /** @description Whom a sandbox may talk to. */
         NewNetwork: {
             /** @description How open it is. */
@@ -6866,6 +7856,22 @@ export interface components {
              * @description Which port.
              */
             port: number;
+            /** @description Whether it is opened in a frame of the board, and not in a tab. */
+            frame?: boolean;
+        };
+        /** @description Asks to carry out what nobody needs any more. */
+        NewPrune: {
+            /**
+             * Format: int64
+             * @description Records of sandboxes that are gone for at least so many days: 1 to 36500, 30 when left out.
+             * @default null
+             */
+            older_than_days?: number | null;
+            /**
+             * @description Only say what would go.
+             * @default false
+             */
+            dry_run?: boolean;
         };
         /** @description A pull request that is asked for. */
         NewPull: {
@@ -6982,6 +7988,8 @@ export interface components {
             pulls?: components["schemas"]["PullRulesChange"] | null;
             /** @default null */
             commands?: components["schemas"]["CommandRulesChange"] | null;
+            /** @default null */
+            network?: components["schemas"]["NewNetwork"] | null;
         };
         /** @description Asks for a sandbox. Everything has a default. */
         NewSandbox: {
@@ -7020,6 +8028,7 @@ export interface components {
             pause_depth?: components["schemas"]["Depth"] | null;
             /** @description The volumes that are mounted in it, at most 16. */
             volumes?: components["schemas"]["NewVolumeMount"][] | null;
+            exec?: components["schemas"]["NewExec"] | null;
         };
         /** @description Sets a secret, or gives it a new value. */
         NewSecret: {
@@ -7051,6 +8060,22 @@ export interface components {
             /** @default null */
             network?: components["schemas"]["NewNetwork"] | null;
         };
+        /** @description Asks for another session that goes on from a checkpoint of one. */
+        NewSessionFork: {
+            /**
+             * Format: int64
+             * @description The moment of the timeline to go on from, which is a checkpoint; the newest one when left out.
+             * @default null
+             */
+            from?: number | null;
+            /** @default null */
+            agent?: components["schemas"]["AgentId"] | null;
+            /**
+             * @description What to call it; the same when left out.
+             * @default null
+             */
+            title?: string | null;
+        };
         /** @description Asks for a snapshot. */
         NewSnapshot: {
             name?: components["schemas"]["TemplateName"] | null;
@@ -7081,6 +8106,11 @@ export interface components {
              * @description The higher, the sooner: from -100 to 100.
              */
             priority?: number | null;
+            /**
+             * Format: date-time
+             * @description When it is to be done: of those that are equally urgent, who is due sooner begins first.
+             */
+            due?: string | null;
             /** @description What to stick on it: at most 32 labels. */
             labels?: string[];
             /** @description What must happen first. */
@@ -7128,6 +8158,56 @@ export interface components {
             /** @description Where it is to be inside. */
             path: components["schemas"]["VolumePath"];
         };
+        /** @description Names one `carrel serve` and its data directory, across restarts. */
+        NodeId: string;
+        /**
+         * @description How a node is.
+         * @enum {string}
+         */
+        NodeState: "up" | "draining" | "away";
+        /** @description A server of the house. */
+        NodeView: {
+            /** @description Its name, for good. */
+            id: components["schemas"]["NodeId"];
+            /** @description How it is. */
+            state: components["schemas"]["NodeState"];
+            /** @description Whether it is the one that gives this answer. */
+            answers: boolean;
+            /** @description Where other nodes reach it. */
+            address: string;
+            /** @description Which Carrel it runs. */
+            version: string;
+            /**
+             * Format: int32
+             * @description Its processors.
+             */
+            cpus: number;
+            /**
+             * Format: int64
+             * @description Its memory, in MiB.
+             */
+            memory_mb: number;
+            /**
+             * Format: int64
+             * @description How much of that was free when it was last heard of.
+             */
+            free_mb: number;
+            /**
+             * Format: int64
+             * @description How many sandboxes live on it, paused ones too.
+             */
+            sandboxes: number;
+            /**
+             * Format: date-time
+             * @description When this life of it began.
+             */
+            started_at: string;
+            /**
+             * Format: date-time
+             * @description When it was last heard of.
+             */
+            seen_at: string;
+        };
         /** @description How a browser subscribes, and which ones of the asker's did. */
         NoticesView: {
             /** @description The house's public key, in URL-safe Base64: what a browser calls `applicationServerKey`. */
@@ -7140,6 +8220,24 @@ export interface components {
          * @enum {string}
          */
         Outcome: "done" | "denied";
+        /** @description What stands between a task and the others of its repository. */
+        OverlapView: {
+            /** @description With whom it will conflict, as it was foreseen with the last save, push or move of its base. */
+            conflicts: components["schemas"]["OverlapWith"][];
+            /** @description Who changes the same files, as far as they merge by themselves. */
+            shares?: components["schemas"]["OverlapWith"][];
+            /** @description What other tasks have claimed in the same repository. */
+            claims: components["schemas"]["AreaView"][];
+        };
+        /** @description Somebody with whom a task will conflict, or shares files. */
+        OverlapWith: {
+            task_id?: components["schemas"]["TaskId"] | null;
+            /** @description What the other one is called; the name of the base when it is the base. */
+            title: string;
+            agent?: components["schemas"]["AgentId"] | null;
+            /** @description The paths. */
+            paths: string[];
+        };
         /** @description A page of a list. */
         Page_AgentView: {
             /** @description What is on it. */
@@ -7168,12 +8266,16 @@ export interface components {
                 mcp?: boolean;
                 /** @description What may be run at its desks when somebody asks for it from outside. */
                 commands?: components["schemas"]["CommandRules"];
+                /** @description Whom its desks may talk to when a card or a session does not say. */
+                network?: components["schemas"]["Network"];
                 /** @description It came with the house. */
                 built_in: boolean;
                 /** @description Whether its program is installed on this host. */
                 found: boolean;
                 /** @description How to get it, when it is not there. */
                 hint?: string | null;
+                /** @description A recipe for a template with its program in it, on top of `host`; nothing when we do not know how to install it. */
+                recipe?: string | null;
                 /** @description It was removed: this entry is the last of it. */
                 removed?: boolean;
             }[];
@@ -7225,6 +8327,18 @@ export interface components {
             next?: string | null;
         };
         /** @description A page of a list. */
+        Page_BulkAnswer: {
+            /** @description What is on it. */
+            items: {
+                /** @description Its number. */
+                id: components["schemas"]["TaskId"];
+                task?: components["schemas"]["TaskView"] | null;
+                problem?: components["schemas"]["Problem"] | null;
+            }[];
+            /** @description Asks for the next page, when there is one. */
+            next?: string | null;
+        };
+        /** @description A page of a list. */
         Page_CheckView: {
             /** @description What is on it. */
             items: {
@@ -7263,6 +8377,7 @@ export interface components {
                  */
                 line?: number | null;
                 side?: components["schemas"]["Side"] | null;
+                commit?: components["schemas"]["CommitId"] | null;
                 /** @description What it is known by, when it was said through Carrel. */
                 stamp?: string | null;
                 /** @description Where people look at it. */
@@ -7470,6 +8585,54 @@ export interface components {
             next?: string | null;
         };
         /** @description A page of a list. */
+        Page_NodeView: {
+            /** @description What is on it. */
+            items: {
+                /** @description Its name, for good. */
+                id: components["schemas"]["NodeId"];
+                /** @description How it is. */
+                state: components["schemas"]["NodeState"];
+                /** @description Whether it is the one that gives this answer. */
+                answers: boolean;
+                /** @description Where other nodes reach it. */
+                address: string;
+                /** @description Which Carrel it runs. */
+                version: string;
+                /**
+                 * Format: int32
+                 * @description Its processors.
+                 */
+                cpus: number;
+                /**
+                 * Format: int64
+                 * @description Its memory, in MiB.
+                 */
+                memory_mb: number;
+                /**
+                 * Format: int64
+                 * @description How much of that was free when it was last heard of.
+                 */
+                free_mb: number;
+                /**
+                 * Format: int64
+                 * @description How many sandboxes live on it, paused ones too.
+                 */
+                sandboxes: number;
+                /**
+                 * Format: date-time
+                 * @description When this life of it began.
+                 */
+                started_at: string;
+                /**
+                 * Format: date-time
+                 * @description When it was last heard of.
+                 */
+                seen_at: string;
+            }[];
+            /** @description Asks for the next page, when there is one. */
+            next?: string | null;
+        };
+        /** @description A page of a list. */
         Page_ProviderView: {
             /** @description What is on it. */
             items: {
@@ -7583,6 +8746,57 @@ export interface components {
             next?: string | null;
         };
         /** @description A page of a list. */
+        Page_QuotaView: {
+            /** @description What is on it. */
+            items: {
+                /** @description What kind of thing it is a quota of. */
+                of: components["schemas"]["QuotaOf"];
+                /** @description Which one: the name of a key or of a repository. */
+                name: string;
+                /** @description What is counted. */
+                what: components["schemas"]["QuotaWhat"];
+                /**
+                 * Format: double
+                 * @description How much there is.
+                 */
+                used: number;
+                /**
+                 * Format: double
+                 * @description How much there may be.
+                 */
+                most: number;
+            }[];
+            /** @description Asks for the next page, when there is one. */
+            next?: string | null;
+        };
+        /** @description A page of a list. */
+        Page_RefusedHost: {
+            /** @description What is on it. */
+            items: {
+                /** @description Its name or address, as it was asked for. */
+                host: string;
+                /**
+                 * Format: int32
+                 * @description The port; null when only the name was asked for.
+                 */
+                port?: number | null;
+                /** @description Why, in a sentence. */
+                why: string;
+                /**
+                 * Format: int64
+                 * @description How often, since the server began or since it was forgotten.
+                 */
+                times: number;
+                /**
+                 * Format: date-time
+                 * @description When it was asked for last.
+                 */
+                at: string;
+            }[];
+            /** @description Asks for the next page, when there is one. */
+            next?: string | null;
+        };
+        /** @description A page of a list. */
         Page_RepoView: {
             /** @description What is on it. */
             items: (components["schemas"]["RepoRules"] & {
@@ -7663,6 +8877,7 @@ export interface components {
                 template: components["schemas"]["TemplateName"];
                 /** @description Where it lives. */
                 provider: components["schemas"]["ProviderName"];
+                node?: components["schemas"]["NodeId"] | null;
                 /** @description How strongly it is kept apart. */
                 isolation: components["schemas"]["Isolation"];
                 agent_id?: components["schemas"]["AgentId"] | null;
@@ -7810,6 +9025,7 @@ export interface components {
                 /** @description Where it is. */
                 phase: components["schemas"]["SessionPhase"];
                 sandbox_id?: components["schemas"]["SandboxId"] | null;
+                fork_of?: components["schemas"]["SessionId"] | null;
                 /**
                  * Format: int64
                  * @description How long nothing may happen before the desk is paused.
@@ -7888,11 +9104,17 @@ export interface components {
                  * @description The higher, the sooner.
                  */
                 priority: number;
+                /**
+                 * Format: date-time
+                 * @description When it is to be done.
+                 */
+                due?: string | null;
                 /** @description What people stuck on it. */
                 labels: string[];
                 /** @description What must happen first. */
                 depends_on: components["schemas"]["Dependency"][];
                 isolation?: components["schemas"]["Isolation"] | null;
+                provider?: components["schemas"]["ProviderName"] | null;
                 /** @description Whom its desk may talk to. */
                 network: components["schemas"]["Network"];
                 /**
@@ -7900,6 +9122,7 @@ export interface components {
                  * @description How much may be spent, in dollars.
                  */
                 budget_usd?: number | null;
+                budget_state?: components["schemas"]["BudgetState"] | null;
                 /** @description Where people want it. */
                 want: components["schemas"]["TaskWant"];
                 /** @description Where it is. */
@@ -7921,6 +9144,8 @@ export interface components {
                 pull?: components["schemas"]["TaskPull"] | null;
                 /** @description With whom it will conflict. */
                 conflicts: components["schemas"]["Conflict"][];
+                /** @description Who changes the same files, as far as they merge by themselves; at most twenty. */
+                shares?: components["schemas"]["Conflict"][];
                 /** @description Files and directories that it has claimed, each until a moment. */
                 claims?: components["schemas"]["Claim"][];
                 needs?: components["schemas"]["Needs"] | null;
@@ -7961,7 +9186,7 @@ export interface components {
                 ended_at?: string | null;
                 /**
                  * Format: int32
-                 * @description How often the present step has failed so far.
+                 * @description How often in a row the present step, or a turn of the agent, has failed so far.
                  */
                 attempts: number;
                 /**
@@ -8112,6 +9337,21 @@ export interface components {
         ProxyAddress: string;
         /** @description A name or a password for a proxy. It does not print itself. */
         ProxyWord: string;
+        /** @description What was carried out. */
+        PrunedView: {
+            /**
+             * Format: int64
+             * @description Records of sandboxes that were gone.
+             */
+            sandboxes: number;
+            /**
+             * Format: int64
+             * @description Checkouts and old mirrors that nobody stood on; nothing when it was not looked, or somebody was about to.
+             */
+            checkouts?: number | null;
+            /** @description It was only looked. */
+            dry_run: boolean;
+        };
         /** @description What is new at a pull request. Each is told once, with the commit that it speaks of. */
         PullNews: {
             /** @description What was said. */
@@ -8291,6 +9531,35 @@ export interface components {
             moved: boolean;
         };
         /**
+         * @description Whose quota it is.
+         * @enum {string}
+         */
+        QuotaOf: "member" | "repo";
+        /** @description A quota, and how much of it is used. */
+        QuotaView: {
+            /** @description What kind of thing it is a quota of. */
+            of: components["schemas"]["QuotaOf"];
+            /** @description Which one: the name of a key or of a repository. */
+            name: string;
+            /** @description What is counted. */
+            what: components["schemas"]["QuotaWhat"];
+            /**
+             * Format: double
+             * @description How much there is.
+             */
+            used: number;
+            /**
+             * Format: double
+             * @description How much there may be.
+             */
+            most: number;
+        };
+        /**
+         * @description What is counted.
+         * @enum {string}
+         */
+        QuotaWhat: "sandboxes" | "tasks" | "usd_today" | "disk_mb";
+        /**
          * @description Whether the server can work, in one word.
          * @enum {string}
          */
@@ -8306,6 +9575,28 @@ export interface components {
         };
         /** @description A full name of a ref, such as `refs/heads/main`. */
         RefName: string;
+        /** @description A host that a sandbox asked for and was refused. */
+        RefusedHost: {
+            /** @description Its name or address, as it was asked for. */
+            host: string;
+            /**
+             * Format: int32
+             * @description The port; null when only the name was asked for.
+             */
+            port?: number | null;
+            /** @description Why, in a sentence. */
+            why: string;
+            /**
+             * Format: int64
+             * @description How often, since the server began or since it was forgotten.
+             */
+            times: number;
+            /**
+             * Format: date-time
+             * @description When it was asked for last.
+             */
+            at: string;
+        };
         /** @description Changes what is wanted of a repository; what is left out stays. */
         RepoChange: {
             /** @default null */
@@ -8354,6 +9645,8 @@ export interface components {
             pulls?: components["schemas"]["PullRulesChange"] | null;
             /** @default null */
             commands?: components["schemas"]["CommandRulesChange"] | null;
+            /** @default null */
+            network?: components["schemas"]["NewNetwork"] | null;
         };
         /** @description What a repository's forge answered when it was asked who we are there and what we may do. */
         RepoFitness: {
@@ -8425,8 +9718,8 @@ export interface components {
             /**
              * @description What is wanted of its pull requests.
              * @default {
-             *       "auto_merge": false,
-             *       "draft": false
+             *       "draft": false,
+             *       "auto_merge": false
              *     }
              */
             pulls?: components["schemas"]["PullRules"];
@@ -8435,6 +9728,14 @@ export interface components {
              * @default {}
              */
             commands?: components["schemas"]["CommandRules"];
+            /**
+             * @description Whom its desks may talk to when a card or a session does not say.
+             * @default {
+             *       "mode": "none",
+             *       "allow": []
+             *     }
+             */
+            network?: components["schemas"]["Network"];
         };
         /** @description Where a repository comes from: a path, an address, or `github:owner/name`. It holds no credential. */
         RepoSource: string;
@@ -8496,6 +9797,10 @@ export interface components {
          * @enum {string}
          */
         Role: "admin" | "member" | "agent" | "sandbox";
+        /** @description A sandbox that was asked for, with how its first command went. */
+        SandboxCreated: components["schemas"]["SandboxView"] & {
+            exec?: components["schemas"]["Executed"] | null;
+        };
         /** @description One sandbox with what only a look at it alone tells. */
         SandboxDetail: components["schemas"]["SandboxView"] & {
             /** @description What its provider could not give it on this host, as sentences. */
@@ -8528,6 +9833,7 @@ export interface components {
             template: components["schemas"]["TemplateName"];
             /** @description Where it lives. */
             provider: components["schemas"]["ProviderName"];
+            node?: components["schemas"]["NodeId"] | null;
             /** @description How strongly it is kept apart. */
             isolation: components["schemas"]["Isolation"];
             agent_id?: components["schemas"]["AgentId"] | null;
@@ -8671,6 +9977,7 @@ export interface components {
             /** @description Where it is. */
             phase: components["schemas"]["SessionPhase"];
             sandbox_id?: components["schemas"]["SandboxId"] | null;
+            fork_of?: components["schemas"]["SessionId"] | null;
             /**
              * Format: int64
              * @description How long nothing may happen before the desk is paused.
@@ -8804,6 +10111,12 @@ export interface components {
              */
             priority?: number | null;
             /**
+             * Format: date-time
+             * @description When it is to be done; `null` takes that away.
+             * @default null
+             */
+            due?: string | null;
+            /**
              * @description What to stick on it.
              * @default null
              */
@@ -8813,6 +10126,11 @@ export interface components {
              * @default null
              */
             depends_on?: components["schemas"]["Dependency"][] | null;
+            /**
+             * @description The branch that it is merged into.
+             * @default null
+             */
+            base?: string | null;
             /**
              * Format: double
              * @description How much may be spent, in dollars.
@@ -8850,6 +10168,7 @@ export interface components {
             url: string;
             /** @description Where it is. */
             phase: components["schemas"]["PullPhase"];
+            checks?: components["schemas"]["CheckState"] | null;
         };
         /** @description A task. */
         TaskView: {
@@ -8873,11 +10192,17 @@ export interface components {
              * @description The higher, the sooner.
              */
             priority: number;
+            /**
+             * Format: date-time
+             * @description When it is to be done.
+             */
+            due?: string | null;
             /** @description What people stuck on it. */
             labels: string[];
             /** @description What must happen first. */
             depends_on: components["schemas"]["Dependency"][];
             isolation?: components["schemas"]["Isolation"] | null;
+            provider?: components["schemas"]["ProviderName"] | null;
             /** @description Whom its desk may talk to. */
             network: components["schemas"]["Network"];
             /**
@@ -8885,6 +10210,7 @@ export interface components {
              * @description How much may be spent, in dollars.
              */
             budget_usd?: number | null;
+            budget_state?: components["schemas"]["BudgetState"] | null;
             /** @description Where people want it. */
             want: components["schemas"]["TaskWant"];
             /** @description Where it is. */
@@ -8906,6 +10232,8 @@ export interface components {
             pull?: components["schemas"]["TaskPull"] | null;
             /** @description With whom it will conflict. */
             conflicts: components["schemas"]["Conflict"][];
+            /** @description Who changes the same files, as far as they merge by themselves; at most twenty. */
+            shares?: components["schemas"]["Conflict"][];
             /** @description Files and directories that it has claimed, each until a moment. */
             claims?: components["schemas"]["Claim"][];
             needs?: components["schemas"]["Needs"] | null;
@@ -8946,7 +10274,7 @@ export interface components {
             ended_at?: string | null;
             /**
              * Format: int32
-             * @description How often the present step has failed so far.
+             * @description How often in a row the present step, or a turn of the agent, has failed so far.
              */
             attempts: number;
             /**

@@ -18,11 +18,13 @@ export interface Source {
 }
 
 export interface StreamOptions {
-  /** The address to follow, without its `after`. */
+  /** The address to follow, without where to begin. */
   address: string
   after: string
+  /** What the address calls the place to begin at, `after` unless said; null where it is told from its beginning each time. */
+  place?: 'after' | 'offset' | null
   kinds: readonly string[]
-  onEntry(data: string): void
+  onEntry(data: string, kind: string): void
   /** The gap is too old to be told. The stream has closed; ask for everything and start another. */
   onReset(data: string): void
   onState?(state: StreamState): void
@@ -85,8 +87,7 @@ export class Stream {
   #connect(state: StreamState): void {
     this.#say(state)
     const open = this.#options.open ?? ((url) => new EventSource(url))
-    const url = `${this.#options.address}${this.#options.address.includes('?') ? '&' : '?'}after=${encodeURIComponent(this.#after)}`
-    const source = open(url)
+    const source = open(this.#address())
     this.#source = source
     // A source we already dropped may still have something to say; nobody listens.
     const on = (type: string, act: (event: MessageEvent) => void) =>
@@ -100,7 +101,7 @@ export class Stream {
     })
     for (const kind of this.#options.kinds) {
       on(kind, (event) => {
-        this.#options.onEntry(event.data as string)
+        this.#options.onEntry(event.data as string, kind)
         if (event.lastEventId) this.#after = event.lastEventId
       })
     }
@@ -121,6 +122,12 @@ export class Stream {
     })
   }
 
+  #address(): string {
+    const { address, place = 'after' } = this.#options
+    if (place === null) return address
+    return `${address}${address.includes('?') ? '&' : '?'}${place}=${encodeURIComponent(this.#after)}`
+  }
+
   #wait(): number {
     const full = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** this.#failures)
     this.#failures += 1
@@ -137,5 +144,15 @@ export class Stream {
 
   #say(state: StreamState): void {
     this.#options.onState?.(state)
+  }
+}
+
+/** Lets a stream rest while nobody looks at the page. Returns how to stop. */
+export function whileSeen(stream: Stream): () => void {
+  const look = () => (document.hidden ? stream.rest() : stream.wake())
+  document.addEventListener('visibilitychange', look)
+  return () => {
+    document.removeEventListener('visibilitychange', look)
+    stream.close()
   }
 }

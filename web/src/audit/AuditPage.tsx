@@ -92,20 +92,20 @@ export function AuditPage() {
 
 function Item({ item }: { item: AuditView }) {
   return (
-    <li className="grid gap-x-4 gap-y-0.5 px-4 py-2.5 sm:grid-cols-[6.5rem_minmax(0,11rem)_minmax(0,1fr)_auto] sm:items-baseline">
-      <span className="text-small text-faint">
+    <li className="grid grid-cols-[minmax(0,1fr)_auto] items-baseline gap-x-4 gap-y-0.5 px-4 py-2.5 sm:grid-cols-[6.5rem_minmax(0,11rem)_minmax(0,1fr)_auto]">
+      <span className="text-small text-faint max-sm:order-2">
         <Ago at={item.at} />
       </span>
-      <span className="truncate">
+      <span className="truncate max-sm:order-1">
         {item.actor.name}{' '}
         {item.actor.role && <span className="text-small text-faint">{worded(item.actor.role)}</span>}
       </span>
-      <span className="min-w-0 wrap-anywhere">
+      <span className="min-w-0 wrap-anywhere max-sm:order-3">
         <span className="font-mono text-small font-medium">{item.action}</span>
         {item.subject && <span className="font-mono text-small text-soft"> {item.subject}</span>}
         {item.detail && <span className="block font-serif text-small italic text-soft">{item.detail}</span>}
       </span>
-      <span className="flex items-baseline gap-2 sm:justify-end">
+      <span className="flex items-baseline justify-end gap-2 max-sm:order-last">
         {item.origin && <span className="font-mono text-tiny text-faint">{item.origin}</span>}
         <Chip tone={item.outcome === 'denied' ? 'bad' : 'lamp'}>{worded(item.outcome)}</Chip>
       </span>

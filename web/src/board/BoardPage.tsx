@@ -15,7 +15,7 @@ import { Welcome } from '../welcome/Welcome'
 import { t, tn } from '../words/words'
 import { Bulk } from './Bulk'
 import { Columns } from './Columns'
-import { COLUMNS, type Column, columnOf, deal } from './columns'
+import { COLUMNS, count, deal, neighbour } from './columns'
 import { Filters } from './Filters'
 import { type Filter, isOpen, passes } from './filter'
 import { useMoves } from './moves'
@@ -83,6 +83,7 @@ export function BoardPage() {
   if (list.isError && !all) {
     return (
       <div className="p-6">
+        <title>{t('Board · Carrel')}</title>
         <Trouble title={t('The tasks could not be listed')} detail={say(list.error)}>
           <Button onClick={() => void list.refetch()}>{t('Try again')}</Button>
         </Trouble>
@@ -131,30 +132,13 @@ export function BoardPage() {
   )
 }
 
-/** The card one step away. From nowhere, the first card there is. */
-export function neighbour(
-  columns: Record<Column, Task[]>,
-  now: Task | undefined,
-  across: number,
-  down: number,
-): Task | undefined {
-  const filled = COLUMNS.filter((column) => columns[column].length > 0)
-  const first = filled[0]
-  if (!now) return first && columns[first][0]
-  const here = columnOf(now)
-  const row = columns[here].findIndex((task) => task.id === now.id)
-  if (down !== 0) return columns[here][row + down]
-  const next = filled[filled.indexOf(here) + across]
-  return next && columns[next][Math.min(row, columns[next].length - 1)]
-}
-
 function inWords(tasks: readonly Task[]): string {
-  const columns = deal(tasks)
+  const counts = count(tasks)
   const parts = [
-    columns.needs_you.length > 0 && tn(columns.needs_you.length, '{n} needs you', '{n} need you'),
-    columns.working.length > 0 && t('{n} working', { n: columns.working.length }),
-    columns.queued.length > 0 && t('{n} queued', { n: columns.queued.length }),
-    columns.in_review.length > 0 && t('{n} in review', { n: columns.in_review.length }),
+    counts.needs_you > 0 && tn(counts.needs_you, '{n} needs you', '{n} need you'),
+    counts.working > 0 && t('{n} working', { n: counts.working }),
+    counts.queued > 0 && t('{n} queued', { n: counts.queued }),
+    counts.in_review > 0 && t('{n} in review', { n: counts.in_review }),
   ].filter(Boolean)
   return parts.length > 0 ? parts.join(' · ') : t('Nobody is working.')
 }

@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router'
 import { GitCompareArrows, GitPullRequest, Hand, Link2 } from 'lucide-react'
 import { memo, useEffect, useRef, useState } from 'react'
 import { AgentMark } from '../agent/AgentMark'
+import { useOpenConflicts } from '../task/conflicts'
 import { useSandboxOf } from '../task/desk'
 import { isBusy, isOver, needsInWords, TASK_LOOKS } from '../task/phases'
 import type { Task } from '../task/types'
@@ -46,6 +47,7 @@ export const Card = memo(function Card({
       data-task={task.id}
       data-phase={task.phase}
       aria-label={`task-${task.id}`}
+      aria-disabled={isHeld || undefined}
       {...listeners}
       onContextMenu={(event) => {
         event.preventDefault()
@@ -98,10 +100,11 @@ export function CardFace({
   onFocus?(): void
 }) {
   const cost = dollars(task.cost_usd)
+  const budget = dollars(task.budget_usd)
   const waits = task.phase === 'needs_you' || task.phase === 'failed'
   return (
     <div className="px-3 pt-2.5 pb-2.5">
-      <div className="flex items-start gap-2 max-md:pr-8">
+      <div className="flex items-start gap-2 max-md:pr-8 md:group-has-checked:pr-13">
         <AgentMark name={task.agent} className="mt-0.5" />
         <p className="min-w-0 flex-1 leading-[1.3rem]">
           <span className="mr-1.5 font-mono text-tiny text-faint">{task.id}</span>
@@ -156,11 +159,18 @@ export function CardFace({
                   className="flex items-center gap-1 text-soft"
                   title={t('Pull request {number}', { number: task.pull.number })}
                 >
-                  <ChecksRing phase={task.pull.phase} />
+                  <ChecksRing task={task} />
                   <GitPullRequest aria-hidden className="size-3.5" />#{task.pull.number}
                 </span>
               )}
-              {cost && <span title={t('Spent on models')}>{cost}</span>}
+              {cost && (
+                <span
+                  title={budget ? t('Spent on models, of {budget}', { budget }) : t('Spent on models')}
+                  className={cx(isNearlySpent(task) && 'font-medium text-brass')}
+                >
+                  {cost}
+                </span>
+              )}
               {waits && (
                 <Hand
                   aria-label={t('It {needsInWords}', { needsInWords: needsInWords(task) })}
@@ -189,12 +199,17 @@ function Doing({ task }: { task: Task }) {
       </p>
     )
   }
-  if (!isBusy(task)) return null
+  // A card that waits says what for; one that just came into the queue has nothing to say yet.
+  const isWaiting = task.phase === 'queued'
+  if (isWaiting ? !task.doing : !isBusy(task)) return null
   const look = TASK_LOOKS[task.phase]
   return (
     <p className="mt-1.5 flex items-center gap-2 text-small text-soft">
-      <span aria-hidden className={cx('size-1.5 shrink-0 animate-breathe rounded-full', look.dot)} />
-      <span className="truncate" title={task.doing ?? look.word}>
+      <span
+        aria-hidden
+        className={cx('size-1.5 shrink-0 rounded-full', look.dot, !isWaiting && 'animate-breathe')}
+      />
+      <span className={isWaiting ? 'line-clamp-2' : 'truncate'} title={task.doing ?? look.word}>
         {task.doing ?? `${look.word}…`}
       </span>
     </p>
@@ -203,9 +218,10 @@ function Doing({ task }: { task: Task }) {
 
 /** The other cards that change the same lines. Named, so that somebody can decide which goes first. */
 function Clash({ task }: { task: Task }) {
-  const [first, ...rest] = task.conflicts
+  const conflicts = useOpenConflicts(task)
+  const [first, ...rest] = conflicts
   if (!first) return null
-  const paths = task.conflicts.flatMap((it) => it.paths)
+  const paths = conflicts.flatMap((it) => it.paths)
   return (
     <p
       data-conflict={first.task_id ?? 'base'}
@@ -219,7 +235,7 @@ function Clash({ task }: { task: Task }) {
         })}
         {rest.length > 0 && t(' and {n} more', { n: rest.length })}
         {paths[0] && (
-          <span className="text-faint"> {t('in {file}', { file: paths[0].split('/').at(-1) ?? '' })}</span>
+          <bdi className="text-faint"> {t('in {file}', { file: paths[0].split('/').at(-1) ?? '' })}</bdi>
         )}
       </span>
     </p>
@@ -253,6 +269,10 @@ function Isolation({ task }: { task: Task }) {
     </span>
   ) : null
 }
+
+/** Four fifths of a budget are the moment to look at what it buys. */
+const isNearlySpent = (task: Task) =>
+  task.budget_usd != null && !isOver(task) && (task.cost_usd ?? 0) >= task.budget_usd * 0.8
 
 const hasDistance = (task: Task) => (task.ahead ?? 0) + (task.behind ?? 0) > 0 && !isOver(task)
 

@@ -35,7 +35,7 @@ export function CardMenu({ task, isOpen, onOpen, onClosed }: CardMenuProps) {
     )
   }
   return (
-    <DropdownMenu.Root open onOpenChange={onOpen}>
+    <DropdownMenu.Root open onOpenChange={onOpen} modal={false}>
       <DropdownMenu.Trigger aria-label={label} className={button}>
         <Ellipsis aria-hidden className="size-4" />
       </DropdownMenu.Trigger>

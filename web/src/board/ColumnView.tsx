@@ -4,6 +4,7 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { Hand } from 'lucide-react'
 import { useEffect, useRef } from 'react'
 import type { Task } from '../task/types'
+import { VERB_WORDS } from '../task/verbs'
 import { cx } from '../ui/cx'
 import { Card } from './Card'
 import { COLUMN_HINTS, COLUMN_WORDS, type Column, moveTo } from './columns'
@@ -38,6 +39,7 @@ export function ColumnView({ column, tasks, held, current, chosen, onCurrent, on
 
   const move = held && moveTo(held, column)
   const canDrop = move && 'verb' in move
+  const isClosed = held && !canDrop && !(move && 'stays' in move)
   const heading = `column-${column}`
   return (
     <section
@@ -45,9 +47,10 @@ export function ColumnView({ column, tasks, held, current, chosen, onCurrent, on
       data-column={column}
       data-over={isOver || undefined}
       aria-labelledby={heading}
+      aria-disabled={isClosed ? true : undefined}
       className={cx(
         'flex min-h-0 min-w-0 snap-start flex-col rounded-2xl border border-transparent bg-well/45 transition-[background-color,border-color,opacity] duration-150',
-        held && !canDrop && !(move && 'stays' in move) && 'opacity-55',
+        isClosed && 'opacity-55',
         canDrop && 'border-dashed border-line-strong',
         isOver && canDrop && 'border-lamp bg-lamp-wash',
       )}
@@ -63,7 +66,7 @@ export function ColumnView({ column, tasks, held, current, chosen, onCurrent, on
         <span className="font-normal text-faint">{tasks.length}</span>
         {isOver && canDrop && 'verb' in move && (
           <span className="ml-auto rounded-md bg-lamp px-1.5 text-tiny font-medium text-on-lamp">
-            {move.verb}
+            {VERB_WORDS[move.verb]}
           </span>
         )}
       </h2>

@@ -8,7 +8,7 @@ import {
   useSensor,
   useSensors,
 } from '@dnd-kit/core'
-import { useRef, useState } from 'react'
+import { useEffect, useLayoutEffect, useRef, useState } from 'react'
 import type { Task } from '../task/types'
 import { Button } from '../ui/Button'
 import { cx } from '../ui/cx'
@@ -19,6 +19,16 @@ import { CardFace } from './Card'
 import { ColumnView } from './ColumnView'
 import { COLUMN_WORDS, COLUMNS, type Column, moveTo } from './columns'
 import { useMoves } from './moves'
+
+// The same objects each time: with new ones every card would be drawn again whenever one of them changes.
+const POINTER = { activationConstraint: { distance: 6 } }
+/** A finger that moves at once scrolls; one that rests takes the card. */
+const TOUCH = { activationConstraint: { delay: 220, tolerance: 8 } }
+/** Only the very edge scrolls: a card that is picked up in the last column must not run away. */
+const AUTO_SCROLL = { threshold: { x: 0.03, y: 0.12 } }
+const ACCESSIBILITY = {
+  screenReaderInstructions: { draggable: t('Press full stop for what can be done with this card.') },
+}
 
 interface ColumnsProps {
   columns: Record<Column, Task[]>
@@ -41,12 +51,18 @@ export function Columns({
 }: ColumnsProps) {
   const [held, setHeld] = useState<Task>()
   const scroller = useRef<HTMLDivElement>(null)
+  const [here, setHere] = useState<Column>(COLUMNS[0])
   const { attempt } = useMoves()
-  const sensors = useSensors(
-    useSensor(PointerSensor, { activationConstraint: { distance: 6 } }),
-    // A finger that moves at once scrolls; one that rests takes the card.
-    useSensor(TouchSensor, { activationConstraint: { delay: 220, tolerance: 8 } }),
-  )
+  // Who opens the board in one hand has a moment: what waits for them comes first.
+  const waits = useRef(columns.needs_you.length > 0)
+  useLayoutEffect(() => {
+    const box = scroller.current
+    if (box && waits.current && window.matchMedia(NARROW).matches) {
+      box.scrollLeft = leftOf(box, 'needs_you')
+      setHere('needs_you')
+    }
+  }, [])
+  const sensors = useSensors(useSensor(PointerSensor, POINTER), useSensor(TouchSensor, TOUCH))
 
   const drop = (event: DragEndEvent) => {
     const task = held
@@ -79,16 +95,14 @@ export function Columns({
       sensors={sensors}
       onDragStart={(event) => setHeld(event.active.data.current as Task)}
       onDragEnd={drop}
-      // Only the very edge scrolls: a card that is picked up in the last column must not run away.
-      autoScroll={{ threshold: { x: 0.03, y: 0.12 } }}
+      autoScroll={AUTO_SCROLL}
       onDragCancel={() => setHeld(undefined)}
-      accessibility={{
-        screenReaderInstructions: { draggable: t('Press full stop for what can be done with this card.') },
-      }}
+      accessibility={ACCESSIBILITY}
     >
-      <ColumnTabs columns={columns} scroller={scroller} />
+      <ColumnTabs columns={columns} here={here} scroller={scroller} />
       <div
         ref={scroller}
+        onScroll={(event) => setHere(nearest(event.currentTarget))}
         className="grid min-h-0 flex-1 auto-cols-[minmax(11.5rem,1fr)] grid-flow-col gap-2.5 overflow-x-auto px-4 pb-4 max-md:snap-x max-md:snap-mandatory max-md:auto-cols-[86vw] max-md:scroll-px-4 md:px-6"
       >
         {COLUMNS.map((column) => (
@@ -119,30 +133,63 @@ function columnOfHeld(columns: Record<Column, Task[]>, task: Task): Column {
   return COLUMNS.find((column) => columns[column].some((it) => it.id === task.id)) ?? 'backlog'
 }
 
+/** Where one column fills the screen. */
+const NARROW = '(max-width: 767px)'
+
+const columnIn = (box: HTMLElement, column: Column) =>
+  box.querySelector<HTMLElement>(`[data-column="${column}"]`)
+
+/** How far a column is scrolled to. */
+function leftOf(box: HTMLElement, column: Column): number {
+  const [first, wanted] = [columnIn(box, COLUMNS[0]), columnIn(box, column)]
+  return first && wanted ? wanted.offsetLeft - first.offsetLeft : 0
+}
+
+function nearest(box: HTMLElement): Column {
+  const away = (column: Column) => Math.abs(leftOf(box, column) - box.scrollLeft)
+  return COLUMNS.reduce((best, column) => (away(column) < away(best) ? column : best))
+}
+
 /** On a phone one column fills the screen; these lead from one to the next. */
 function ColumnTabs({
   columns,
+  here,
   scroller,
 }: {
   columns: Record<Column, Task[]>
+  here: Column
   scroller: React.RefObject<HTMLDivElement | null>
 }) {
+  const bar = useRef<HTMLElement>(null)
+  useEffect(() => {
+    const tab = bar.current?.querySelector<HTMLElement>('[aria-current]')
+    if (bar.current && tab)
+      bar.current.scrollLeft = tab.offsetLeft - bar.current.clientWidth / 2 + tab.clientWidth / 2
+  })
   return (
-    <nav aria-label={t('Columns')} className="flex gap-1 overflow-x-auto px-4 pb-2 md:hidden">
+    <nav
+      ref={bar}
+      aria-label={t('Columns')}
+      className="relative flex gap-1 overflow-x-auto px-4 pb-2 [scrollbar-width:none] md:hidden"
+    >
       {COLUMNS.map((column) => (
         <button
           key={column}
           type="button"
+          aria-current={here === column || undefined}
           onClick={() =>
-            scroller.current
-              ?.querySelector(`[data-column="${column}"]`)
-              ?.scrollIntoView({ behavior: 'smooth', inline: 'start', block: 'nearest' })
+            scroller.current?.scrollTo({ left: leftOf(scroller.current, column), behavior: 'smooth' })
           }
           className={cx(
-            'flex h-8 shrink-0 items-center gap-1.5 rounded-full border border-line px-3 text-small whitespace-nowrap',
+            'flex h-8 shrink-0 items-center gap-1.5 rounded-full border px-3 text-small whitespace-nowrap',
             column === 'needs_you' && columns[column].length > 0
-              ? 'border-brass/50 bg-brass-wash text-brass'
+              ? 'bg-brass-wash text-brass'
               : 'bg-card text-soft',
+            here === column
+              ? 'border-current font-semibold'
+              : column === 'needs_you' && columns[column].length > 0
+                ? 'border-brass/50'
+                : 'border-line',
           )}
         >
           {COLUMN_WORDS[column]}

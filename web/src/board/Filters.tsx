@@ -53,7 +53,10 @@ export function Filters({ tasks, filter, onChange, ref }: FiltersProps) {
         />
         <span
           aria-hidden
-          className={cx('pointer-events-none absolute top-2 right-2.5', filter.text && 'hidden')}
+          className={cx(
+            'pointer-events-none absolute top-2 right-2.5 max-md:hidden',
+            filter.text && 'hidden',
+          )}
         >
           <Kbd>/</Kbd>
         </span>

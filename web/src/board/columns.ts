@@ -39,6 +39,13 @@ const COLUMN_OF: Record<TaskPhase, Column> = {
 
 export const columnOf = (task: Task): Column => COLUMN_OF[task.phase]
 
+/** How many cards each column has. */
+export function count(tasks: readonly Task[]): Record<Column, number> {
+  const counts = { backlog: 0, queued: 0, working: 0, needs_you: 0, in_review: 0, done: 0 }
+  for (const task of tasks) counts[columnOf(task)] += 1
+  return counts
+}
+
 /** The cards of each column in the order they are read: what waits longest first where someone waits, else the latest first. */
 export function deal(tasks: readonly Task[]): Record<Column, Task[]> {
   const columns: Record<Column, Task[]> = {
@@ -52,12 +59,15 @@ export function deal(tasks: readonly Task[]): Record<Column, Task[]> {
   for (const task of tasks) columns[columnOf(task)].push(task)
   columns.backlog.sort((a, b) => b.priority - a.priority || b.id - a.id)
   columns.queued.sort((a, b) => b.priority - a.priority || a.id - b.id)
-  columns.working.sort((a, b) => since(b).localeCompare(since(a)) || b.id - a.id)
+  columns.working.sort((a, b) => compare(since(b), since(a)) || b.id - a.id)
   columns.needs_you.sort((a, b) => a.id - b.id)
   columns.in_review.sort((a, b) => a.id - b.id)
-  columns.done.sort((a, b) => (b.ended_at ?? b.updated_at).localeCompare(a.ended_at ?? a.updated_at))
+  columns.done.sort((a, b) => compare(b.ended_at ?? b.updated_at, a.ended_at ?? a.updated_at))
   return columns
 }
+
+/** Times are written so that their letters are in their order; asking for a language's order costs a hundred times more. */
+const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
 // Not `updated_at`: cards would jump with every word an agent says.
 const since = (task: Task) => task.started_at ?? task.created_at
@@ -87,4 +97,21 @@ export function moveTo(task: Task, to: Column): Move {
     case 'done':
       return { verb: from === 'in_review' ? 'merge' : 'close' }
   }
+}
+
+/** The card one step away. From nowhere, the first card there is. */
+export function neighbour(
+  columns: Record<Column, Task[]>,
+  now: Task | undefined,
+  across: number,
+  down: number,
+): Task | undefined {
+  const filled = COLUMNS.filter((column) => columns[column].length > 0)
+  const first = filled[0]
+  if (!now) return first && columns[first][0]
+  const here = columnOf(now)
+  const row = columns[here].findIndex((task) => task.id === now.id)
+  if (down !== 0) return columns[here][row + down]
+  const next = filled[filled.indexOf(here) + across]
+  return next && columns[next][Math.min(row, columns[next].length - 1)]
 }

@@ -3,6 +3,7 @@ import { useEffect, useRef } from 'react'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import { useIsDark } from '../ui/theme'
+import { second } from '../ui/time'
 
 /** A line of a few seconds tells nothing; it is drawn as the end of some minutes. */
 const SHORTEST_S = 120
@@ -98,8 +99,7 @@ export default function Chart({
   )
 }
 
-const CLOCK = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' })
-const clock = (second: number) => CLOCK.format(second * 1000)
+const clock = (at: number) => second(new Date(at * 1000).toISOString())
 
 function shape(times: readonly number[], series: readonly Series[]): uPlot.AlignedData {
   return [[...times], ...series.map((it) => [...it.values])] as uPlot.AlignedData

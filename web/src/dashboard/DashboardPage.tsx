@@ -4,24 +4,37 @@ import { Link } from '@tanstack/react-router'
 import { lazy, type ReactNode, Suspense, useMemo } from 'react'
 import { say } from '../api/problem'
 import { providers, sandboxes } from '../api/queries'
+import type { Phase, SandboxView } from '../api/types'
+import { LOOKS } from '../sandbox/phases'
 import { tasks } from '../task/queries'
+import { Button } from '../ui/Button'
 import { useReading } from '../ui/clock'
 import { cx } from '../ui/cx'
 import { bytes, dollars } from '../ui/money'
 import { Chip, PageHead, Skeleton, Trouble } from '../ui/Small'
-import { rich, t } from '../words/words'
+import { worded } from '../words/enums'
+import { locale, rich, t } from '../words/words'
 import { Bars } from './Bars'
 import { DeskUse } from './DeskUse'
 import { useNumbers } from './history'
+import { Nodes } from './Nodes'
 import { percentile, seconds, total } from './numbers'
 import { work } from './work'
 
 const Chart = lazy(() => import('./Chart'))
 
+/** As many desks as are measured at once: each is asked every few seconds. */
+const MEASURED = 12
+
+const PHASES = Object.keys(LOOKS) as Phase[]
+
 export default function DashboardPage() {
   const { samples, points, error } = useNumbers()
-  const cards = useQuery(tasks).data
-  const desks = useQuery(sandboxes).data?.items ?? []
+  const board = useQuery(tasks)
+  const cards = board.data
+  const room = useQuery(sandboxes)
+  const desks = room.data?.items ?? []
+  const inUse = desks.filter((it) => it.phase === 'ready')
   const places = useQuery(providers).data ?? []
   const minute = useReading((now) => Math.floor(now / 60_000))
   const told = useMemo(() => work(cards ?? [], minute * 60_000), [cards, minute])
@@ -52,26 +65,50 @@ export default function DashboardPage() {
           <Trouble title={t("The server's numbers could not be read")} detail={say(error)} />
         </div>
       )}
+      {[board, room].some((it) => it.isError && !it.data) && (
+        <div className="mb-5">
+          <Trouble
+            title={t('Not everything could be counted')}
+            detail={say(board.data ? room.error : board.error)}
+          >
+            <Button
+              onClick={() => {
+                if (!board.data) void board.refetch()
+                if (!room.data) void room.refetch()
+              }}
+            >
+              {t('Try again')}
+            </Button>
+          </Trouble>
+        </div>
+      )}
       <div className="grid grid-cols-2 gap-3 lg:grid-cols-4">
         <Figure
           name={t('Desks ready')}
-          value={String(by('ready'))}
-          note={t('{paused} paused · {failed} failed', { paused: by('paused'), failed: by('failed') })}
+          value={room.data && String(by('ready'))}
+          note={room.data ? otherStates(desks) : ''}
         />
         <Figure
           name={t('Tasks working')}
-          value={String(told.working)}
-          note={t('{queued} queued · {inReview} in review', { queued: told.queued, inReview: told.inReview })}
+          value={cards && String(told.working)}
+          note={
+            cards
+              ? t('{queued} queued · {inReview} in review', {
+                  queued: told.queued,
+                  inReview: told.inReview,
+                })
+              : ''
+          }
         />
         <Figure
           name={t('Need somebody')}
-          value={String(told.needy)}
-          note={told.needy === 0 ? t('nobody waits for you') : t('questions and failures')}
+          value={cards && String(told.needy)}
+          note={!cards ? '' : told.needy === 0 ? t('nobody waits for you') : t('questions and failures')}
         />
         <Figure
           name={t('Cost per merged pull')}
-          value={dollars(told.costPerMerge) ?? '$0'}
-          note={t('{spent} spent in all', { spent: dollars(told.spent) ?? '$0' })}
+          value={cards && (dollars(told.costPerMerge) ?? '$0')}
+          note={cards ? t('{spent} spent in all', { spent: dollars(told.spent) ?? '$0' }) : ''}
         />
         <Figure
           name={t('A desk is made in')}
@@ -80,11 +117,16 @@ export default function DashboardPage() {
         />
         <Figure
           name={t('Task, start to merge')}
-          value={seconds(told.medianSeconds)}
-          note={t('p95 {slowSeconds} · {merged} merged', {
-            slowSeconds: seconds(told.slowSeconds),
-            merged: told.merged,
-          })}
+          value={cards && seconds(told.medianSeconds)}
+          note={
+            cards
+              ? t('p95 {slow} · p99 {slowest} · {merged} merged', {
+                  slow: seconds(told.slowSeconds),
+                  slowest: seconds(told.slowestSeconds),
+                  merged: told.merged,
+                })
+              : ''
+          }
         />
         <Figure
           name={t('From the warm pool')}
@@ -93,10 +135,10 @@ export default function DashboardPage() {
         />
         <Figure
           name={t('GitHub budget')}
-          value={left === undefined ? '–' : left.toLocaleString('en-US')}
+          value={left === undefined ? '–' : left.toLocaleString(locale())}
           note={
             most
-              ? t('of {limit} requests an hour', { limit: most.toLocaleString('en-US') })
+              ? t('of {limit} requests an hour', { limit: most.toLocaleString(locale()) })
               : t('no repository needs it')
           }
         />
@@ -173,7 +215,7 @@ export default function DashboardPage() {
                         ? t('absent')
                         : provider.breaker.state === 'closed'
                           ? t('answers')
-                          : provider.breaker.state.replace('_', '-')}
+                          : worded(provider.breaker.state)}
                     </Chip>
                   </span>
                 </p>
@@ -187,9 +229,12 @@ export default function DashboardPage() {
           </ul>
         </Box>
       </div>
+      <Nodes />
       <div className="mt-5">
         <Box title={t('What the desks use')}>
-          {desks.filter((it) => it.phase === 'ready').length === 0 ? (
+          {!room.data ? (
+            <Skeleton className="h-16" />
+          ) : inUse.length === 0 ? (
             <p className="text-soft">
               {rich('No desk is in use. {link}', {
                 link: (
@@ -200,12 +245,41 @@ export default function DashboardPage() {
               })}
             </p>
           ) : (
-            <DeskUse sandboxes={desks.filter((it) => it.phase === 'ready').slice(0, 12)} />
+            <>
+              <DeskUse sandboxes={inUse.slice(0, MEASURED)} />
+              {inUse.length > MEASURED && (
+                <p className="mt-4 text-small text-soft">
+                  {rich('{shown} of {all} desks are measured here. {link}', {
+                    shown: MEASURED,
+                    all: inUse.length,
+                    link: (
+                      <Link
+                        to="/sandboxes"
+                        search={{ group: 'ready' }}
+                        className="text-lamp underline underline-offset-4"
+                      >
+                        {t('All of them')}
+                      </Link>
+                    ),
+                  })}
+                </p>
+              )}
+            </>
           )}
         </Box>
       </div>
     </>
   )
+}
+
+/** Every other state that a desk is in. The ones that are gone are not counted. */
+function otherStates(desks: readonly SandboxView[]): string {
+  const parts = PHASES.filter((phase) => phase !== 'ready' && phase !== 'gone').flatMap((phase) => {
+    const amount = desks.filter((it) => it.phase === phase).length
+    const isUsual = phase === 'paused' || phase === 'failed'
+    return amount > 0 || isUsual ? [`${amount.toLocaleString(locale())} ${worded(phase)}`] : []
+  })
+  return parts.join(' · ')
 }
 
 function Figure({
@@ -215,15 +289,20 @@ function Figure({
   isBad = false,
 }: {
   name: string
-  value: string
+  /** Nothing while it is not known. */
+  value: string | undefined
   note: string
   isBad?: boolean
 }) {
   return (
     <section className="rounded-2xl border border-line bg-card px-4 py-3.5 shadow-card">
       <h2 className="font-sans text-small font-normal tracking-normal text-soft">{name}</h2>
-      <p className={cx('mt-0.5 font-serif text-display font-semibold', isBad && 'text-oxblood')}>{value}</p>
-      <p className="text-small text-faint">{note}</p>
+      {value === undefined ? (
+        <Skeleton className="my-1.5 h-7 w-16" />
+      ) : (
+        <p className={cx('mt-0.5 font-serif text-display font-semibold', isBad && 'text-oxblood')}>{value}</p>
+      )}
+      <p className="min-h-5 text-small text-faint">{note}</p>
     </section>
   )
 }

@@ -72,4 +72,11 @@ describe('the work', () => {
     expect([told.medianSeconds, told.slowSeconds]).toEqual([1800, 3600])
     expect([told.merged, told.queued]).toEqual([3, 1])
   })
+
+  it('counts a merge on the day it is where the reader is', () => {
+    const late = aTask({ phase: 'merged', ended_at: '2026-01-02T23:30:00Z' })
+    const on = (zone: string) =>
+      work([late], Date.parse('2026-01-03T12:00:00Z'), 3, zone).perDay.find((it) => it.merges > 0)?.day
+    expect([on('UTC'), on('Asia/Tokyo')]).toEqual(['2026-01-02', '2026-01-03'])
+  })
 })

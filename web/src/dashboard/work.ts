@@ -1,6 +1,7 @@
 /** What the tasks themselves tell of how work goes. */
 import { deal } from '../board/columns'
 import type { Task } from '../task/types'
+import { zoneChosen } from '../ui/zone'
 
 const DAY_MS = 86_400_000
 
@@ -14,19 +15,27 @@ export interface Work {
   /** From its start to its end: the middle one of those merged, and the one that nineteen of twenty are not slower than. */
   medianSeconds: number | undefined
   slowSeconds: number | undefined
+  /** The one that ninety-nine of a hundred are not slower than. */
+  slowestSeconds: number | undefined
   queued: number
   working: number
   needy: number
   inReview: number
 }
 
-export function work(tasks: readonly Task[], now: number, days = 14): Work {
+export function work(
+  tasks: readonly Task[],
+  now: number,
+  days = 14,
+  zone: string | undefined = zoneChosen(),
+): Work {
+  const dayOf = dayIn(zone)
   const columns = deal(tasks)
   const merged = tasks.filter((task) => task.phase === 'merged')
   const counts = new Map<string, number>()
-  for (let back = days - 1; back >= 0; back -= 1) counts.set(localDay(now - back * DAY_MS), 0)
+  for (let back = days - 1; back >= 0; back -= 1) counts.set(dayOf(now - back * DAY_MS), 0)
   for (const task of merged) {
-    const day = localDay(Date.parse(task.ended_at ?? task.updated_at))
+    const day = dayOf(Date.parse(task.ended_at ?? task.updated_at))
     const before = counts.get(day)
     if (before !== undefined) counts.set(day, before + 1)
   }
@@ -46,6 +55,7 @@ export function work(tasks: readonly Task[], now: number, days = 14): Work {
     spent,
     medianSeconds: durations[Math.floor((durations.length - 1) / 2)],
     slowSeconds: durations[Math.max(0, Math.ceil(durations.length * 0.95) - 1)],
+    slowestSeconds: durations[Math.max(0, Math.ceil(durations.length * 0.99) - 1)],
     queued: columns.queued.length,
     working: columns.working.length,
     needy: columns.needs_you.length,
@@ -53,9 +63,14 @@ export function work(tasks: readonly Task[], now: number, days = 14): Work {
   }
 }
 
-/** A day as the reader's own calendar has it. */
-function localDay(at: number): string {
-  const date = new Date(at)
-  const two = (value: number) => String(value).padStart(2, '0')
-  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
+/** A day as the calendar has it where the reader is, or wants to be. */
+function dayIn(zone: string | undefined): (at: number) => string {
+  // Canadians write a date as we want it: 2026-01-31.
+  const calendar = new Intl.DateTimeFormat('en-CA', {
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    ...(zone ? { timeZone: zone } : {}),
+  })
+  return (at) => calendar.format(at)
 }

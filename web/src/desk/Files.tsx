@@ -1,6 +1,6 @@
 /** The files at the desk: look, read, change, bring, take away. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { ArrowUp, Download, File, Folder, Trash2, Upload } from 'lucide-react'
+import { ArrowUp, Download, Trash2, Upload } from 'lucide-react'
 import { type DragEvent, useRef, useState } from 'react'
 import { say } from '../api/problem'
 import type { FileEntry } from '../api/types'
@@ -11,16 +11,19 @@ import { bytes } from '../ui/money'
 import { Empty, Skeleton, Trouble } from '../ui/Small'
 import { toast } from '../ui/Toast'
 import { t } from '../words/words'
-import { downloadAddress, join, listFolder, MOST_SHOWN, parent, readText, remove, write } from './files'
+import { FileTree } from './FileTree'
+import { downloadAddress, join, MOST_SHOWN, parent, readText, remove, write } from './files'
 
 export function Files({ sandboxId, home = '/' }: { sandboxId: string; home?: string | undefined }) {
   const cache = useQueryClient()
+  /** Where the tree begins. */
+  const [root, setRoot] = useState(home)
+  const [opened, setOpened] = useState<ReadonlySet<string>>(new Set())
+  /** Where new files go: the folder that was touched last. */
   const [folder, setFolder] = useState(home)
   const [open, setOpen] = useState<FileEntry>()
   const [isOver, setOver] = useState(false)
   const picker = useRef<HTMLInputElement>(null)
-  const key = ['files', sandboxId, folder] as const
-  const list = useQuery({ queryKey: key, queryFn: () => listFolder(sandboxId, folder), staleTime: 3_000 })
   const refresh = () => void cache.invalidateQueries({ queryKey: ['files', sandboxId] })
 
   const upload = useMutation({
@@ -54,8 +57,12 @@ export function Files({ sandboxId, home = '/' }: { sandboxId: string; home?: str
       <header className="flex h-11 shrink-0 items-center gap-1 border-b border-line px-2">
         <IconButton
           label={t('The folder above')}
-          disabled={folder === '/'}
-          onClick={() => setFolder(parent(folder))}
+          disabled={root === '/'}
+          onClick={() => {
+            setOpened((now) => new Set(now).add(root))
+            setRoot(parent(root))
+            setFolder(parent(root))
+          }}
         >
           <ArrowUp />
         </IconButton>
@@ -85,37 +92,26 @@ export function Files({ sandboxId, home = '/' }: { sandboxId: string; home?: str
       </header>
       <div className="grid min-h-0 flex-1 grid-rows-[minmax(8rem,2fr)_3fr] sm:grid-cols-[minmax(12rem,1fr)_2fr] sm:grid-rows-1">
         <div className="min-h-0 overflow-y-auto border-line max-sm:border-b sm:border-r">
-          {list.isPending && <Skeleton className="m-3 h-24" />}
-          {list.isError && (
-            <div className="p-3">
-              <Trouble title={t('The folder could not be read')} detail={say(list.error)} />
-            </div>
-          )}
-          <ul aria-label={t('Content of {folder}', { folder })} className="py-1">
-            {list.data?.map((entry) => (
-              <li key={entry.path}>
-                <button
-                  type="button"
-                  aria-current={open?.path === entry.path || undefined}
-                  onClick={() => (entry.kind === 'directory' ? setFolder(entry.path) : setOpen(entry))}
-                  className="flex w-full items-center gap-2 px-3 py-1 text-left hover:bg-well aria-[current=true]:bg-well"
-                >
-                  {entry.kind === 'directory' ? (
-                    <Folder aria-label={t('Folder')} className="size-4 shrink-0 text-brass" />
-                  ) : (
-                    <File aria-hidden className="size-4 shrink-0 text-faint" />
-                  )}
-                  <span className="min-w-0 flex-1 truncate font-mono text-small">{entry.name}</span>
-                  {entry.kind !== 'directory' && (
-                    <span className="text-tiny text-faint">{bytes(entry.size)}</span>
-                  )}
-                </button>
-              </li>
-            ))}
-          </ul>
-          {list.data?.length === 0 && (
-            <p className="px-3 py-4 text-small text-faint">{t('Nothing is in it.')}</p>
-          )}
+          <FileTree
+            sandboxId={sandboxId}
+            folder={root}
+            opened={opened}
+            current={open?.path ?? (folder === root ? undefined : folder)}
+            onFile={(entry) => {
+              setOpen(entry)
+              setFolder(parent(entry.path))
+            }}
+            onFolder={(path) => {
+              const isOpen = opened.has(path)
+              setFolder(isOpen ? parent(path) : path)
+              setOpened((now) => {
+                const next = new Set(now)
+                if (isOpen) next.delete(path)
+                else next.add(path)
+                return next
+              })
+            }}
+          />
         </div>
         {open ? (
           <OpenFile

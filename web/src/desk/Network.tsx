@@ -1,10 +1,17 @@
 /** What this desk may reach, and what it pushed through the gateway. */
 import { useQuery } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import { say } from '../api/problem'
 import { pushes } from '../api/queries'
 import type { SandboxView } from '../api/types'
+import { Button } from '../ui/Button'
+import { Copy } from '../ui/Copy'
+import { Field, Input } from '../ui/Field'
 import { Ago } from '../ui/Moments'
 import { Chip, Empty } from '../ui/Small'
 import { t } from '../words/words'
+import { allowLine, canAllow, useAllow } from './allow'
+import { Refused } from './Refused'
 
 const WORDS: Record<string, [string, string]> = {
   none: [t('No network'), t('It reaches the gateway alone: git, and models if its agent has one.')],
@@ -35,7 +42,9 @@ export function Network({
         <h2 className="text-lead">{title}</h2>
         <p className="text-soft">{detail}</p>
         <Hosts label={t('Allowed hosts')} hosts={hosts} />
+        {canAllow(sandbox) && <AllowHost sandbox={sandbox} />}
       </div>
+      <Refused sandbox={sandbox} />
       {deny.length > 0 && (
         <div>
           <h2 className="text-lead">{t('Not reached')}</h2>
@@ -60,6 +69,51 @@ export function Network({
       )}
       {repo && <Pushed repo={repo} sandboxId={sandbox.id} taskId={taskId} />}
     </section>
+  )
+}
+
+/** A host more, while it works: nothing is started again. */
+function AllowHost({ sandbox }: { sandbox: SandboxView }) {
+  const [host, setHost] = useState('')
+  const wanted = host.trim()
+  const allow = useAllow(sandbox)
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (wanted) allow.mutate(wanted, { onSuccess: () => setHost('') })
+  }
+  const command = allowLine(sandbox, wanted || 'HOST')
+  return (
+    <form noValidate onSubmit={submit} className="mt-4 max-w-md">
+      <Field
+        label={t('Allow a host')}
+        error={allow.isError ? say(allow.error) : undefined}
+        hint={t('From now on, for this sandbox alone. *.example.org takes in all names below it.')}
+      >
+        {(wiring) => (
+          <div className="flex gap-2">
+            <Input
+              {...wiring}
+              value={host}
+              placeholder={t('example.org')}
+              spellCheck={false}
+              autoCapitalize="none"
+              onChange={(event) => {
+                setHost(event.target.value)
+                allow.reset()
+              }}
+              className="font-mono text-small"
+            />
+            <Button type="submit" disabled={!wanted} isBusy={allow.isPending}>
+              {t('Allow')}
+            </Button>
+          </div>
+        )}
+      </Field>
+      <p className="mt-2 flex items-center gap-1 text-small text-faint">
+        <code className="min-w-0 truncate font-mono">{command}</code>
+        <Copy text={command} label={t('Copy the command')} />
+      </p>
+    </form>
   )
 }
 

@@ -38,12 +38,16 @@ export function startLine(program: string, folder: string): string[] {
     : [program, '--bind-addr', `127.0.0.1:${port}`, '--auth', 'none', '--disable-telemetry', folder]
 }
 
-/** A link to a port of the sandbox; nothing while nobody listens there. */
-export async function portLink(sandboxId: string, port: number): Promise<string | undefined> {
+/** A link to a port of the sandbox, for a tab or for a frame of this page; nothing while nobody listens there. */
+export async function portLink(
+  sandboxId: string,
+  port: number,
+  place: 'tab' | 'frame' = 'tab',
+): Promise<string | undefined> {
   try {
     const link = await callJson<{ url: string }>(`${at(sandboxId)}/port_link`, {
       method: 'POST',
-      body: { port },
+      body: place === 'frame' ? { port, frame: true } : { port },
     })
     return link.url
   } catch (error) {

@@ -10,7 +10,7 @@ import { Notices } from '../notice/Notices'
 import { useHandsUp } from '../notice/useHandsUp'
 import { Asker } from '../ui/Ask'
 import { cx } from '../ui/cx'
-import { Kbd } from '../ui/Small'
+import { Kbd, Skeleton } from '../ui/Small'
 import { useShortcuts } from '../ui/shortcuts'
 import { Toaster } from '../ui/Toast'
 import { t } from '../words/words'
@@ -203,11 +203,25 @@ function Sheets() {
 
   const close = () => openSheet(undefined)
   return (
-    <Suspense fallback={null}>
+    <Suspense fallback={sheet && sheet.name !== 'help' ? <Coming /> : null}>
       <Help isOpen={sheet?.name === 'help'} onClose={close} />
       {sheet?.name === 'palette' && <Palette onClose={close} />}
       {sheet?.name === 'task' && <NewTaskDialog draft={sheet.draft ?? {}} onClose={close} />}
     </Suspense>
+  )
+}
+
+/** A dialog whose code is still on its way. */
+function Coming() {
+  return (
+    <div
+      role="status"
+      aria-label={t('Loading')}
+      className="fixed inset-x-0 top-[10vh] z-50 mx-auto w-full max-w-xl animate-appear space-y-4 rounded-2xl border border-line bg-paper p-6 shadow-float"
+    >
+      <Skeleton className="h-7 w-1/3" />
+      <Skeleton className="h-28" />
+    </div>
   )
 }
 

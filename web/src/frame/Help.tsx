@@ -38,7 +38,7 @@ const KEYS: readonly [string, readonly [string[], string][]][] = [
 export function Help({ isOpen, onClose }: { isOpen: boolean; onClose(): void }) {
   return (
     <Dialog isOpen={isOpen} onClose={onClose} title={t('By keyboard')}>
-      <DialogBody>
+      <DialogBody isOnlyRead>
         {KEYS.map(([where, keys]) => (
           <section key={where} className="mb-4">
             <h3 className="text-small text-faint">{where}</h3>

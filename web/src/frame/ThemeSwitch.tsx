@@ -42,7 +42,7 @@ export function ThemeSwitch() {
           onClick={() => setTheme(value)}
           className={cx(
             'grid size-7 place-items-center rounded-md transition-colors',
-            theme === value ? 'bg-card text-ink shadow-card' : 'text-faint hover:text-ink',
+            theme === value ? 'bg-raised text-ink shadow-card' : 'text-faint hover:text-ink',
           )}
         >
           <Icon aria-hidden className="size-3.5" />

@@ -6,10 +6,24 @@ import { openSheet } from './sheets'
 
 const PATIENCE_MS = 1200
 
+type Place = (typeof PLACES)[number]
+
+/** Remembers a `g`, and for how long it holds. Its moments are counted from when the page was loaded. */
+export class Chord {
+  #began: number | undefined
+
+  /** The place that is meant, when this key is the second one. */
+  hear(key: string, at: number): Place | undefined {
+    const isSecond = this.#began !== undefined && at - this.#began < PATIENCE_MS
+    this.#began = key === 'g' ? at : undefined
+    return isSecond ? PLACES.find((it) => it.key === key) : undefined
+  }
+}
+
 /** Heard before the page's own keys, so that `g s` goes to the sessions and starts nothing. */
-export function useChords(go: (to: (typeof PLACES)[number]['to']) => void): void {
+export function useChords(go: (to: Place['to']) => void): void {
   useEffect(() => {
-    let began = 0
+    const chord = new Chord()
     const listen = (event: KeyboardEvent) => {
       if (event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey)) {
         event.preventDefault()
@@ -17,9 +31,7 @@ export function useChords(go: (to: (typeof PLACES)[number]['to']) => void): void
         return
       }
       if (!isFree(event) || event.target instanceof HTMLInputElement) return
-      const isSecond = event.timeStamp - began < PATIENCE_MS
-      began = event.key === 'g' ? event.timeStamp : 0
-      const place = isSecond ? PLACES.find((it) => it.key === event.key) : undefined
+      const place = chord.hear(event.key, event.timeStamp)
       if (!place) return
       event.preventDefault()
       event.stopPropagation()

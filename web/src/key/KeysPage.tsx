@@ -91,7 +91,7 @@ export function KeysPage() {
                 </span>
               </p>
               {!key.revoked_at && (
-                <div className="flex">
+                <div className="ml-auto flex">
                   <Confirm
                     title={t('Rotate {name}?', { name: key.name })}
                     detail={t('It gets a new secret, and the old one stops working.')}

@@ -35,7 +35,7 @@ export function NewKeyDialog(props: NewKeyDialogProps) {
   )
 }
 
-function NewKeyForm({ onClose, onMinted }: NewKeyDialogProps) {
+function NewKeyForm({ onMinted }: Pick<NewKeyDialogProps, 'onMinted'>) {
   const [name, setName] = useState('')
   const [role, setRole] = useState<Role>('member')
   const [holder, setHolder] = useState('')
@@ -68,7 +68,6 @@ function NewKeyForm({ onClose, onMinted }: NewKeyDialogProps) {
       isBusy={create.isPending}
       canAct={Boolean(name.trim())}
       onAct={submit}
-      onCancel={onClose}
     >
       <div className="space-y-4">
         <Field label={t('Name')} error={fields.name}>

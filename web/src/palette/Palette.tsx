@@ -1,15 +1,17 @@
 /** Find anything, do anything: one field, everything the page knows. */
 import { useQuery } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
+import { useNavigate, useRouterState } from '@tanstack/react-router'
 import { Command } from 'cmdk'
-import { KeyRound, LayoutGrid, Moon, Plus, ScrollText, Search, Sun } from 'lucide-react'
+import { ChevronRight, KeyRound, LayoutGrid, Moon, Plus, ScrollText, Search, Sun } from 'lucide-react'
 import { Dialog } from 'radix-ui'
-import type { ReactNode } from 'react'
+import { type ReactNode, useState } from 'react'
 import { repos, sandboxes } from '../api/queries'
+import { useMoves } from '../board/moves'
 import { PLACES } from '../frame/places'
 import { openSheet } from '../frame/sheets'
 import { TASK_LOOKS } from '../task/phases'
 import { tasks } from '../task/queries'
+import { possible, VERB_WORDS } from '../task/verbs'
 import { cx } from '../ui/cx'
 import { Kbd } from '../ui/Small'
 import { useTheme } from '../ui/theme'
@@ -25,6 +27,15 @@ export function Palette({ onClose }: { onClose(): void }) {
   const shelf = useQuery(repos).data ?? []
   const desks = useQuery(sandboxes).data?.items ?? []
   const [, setTheme] = useTheme()
+  const [text, setText] = useState('')
+  const { attempt } = useMoves()
+  // Of all cards, verbs are offered for the one that is open, or the one whose number is typed.
+  const open = useRouterState({
+    select: (state) => /\/tasks\/(?:task-)?(\d+)/.exec(state.location.pathname)?.[1],
+  })
+  const meant = Number(/\d+/.exec(text)?.[0] ?? open)
+  const subject = cards.find((it) => it.id === meant)
+  const verbs = subject ? possible(subject).filter((it) => it !== 'message') : []
   const then = (act: () => void) => () => {
     onClose()
     act()
@@ -44,10 +55,14 @@ export function Palette({ onClose }: { onClose(): void }) {
               <Search aria-hidden className="size-4 text-faint" />
               <Command.Input
                 autoFocus
+                value={text}
+                onValueChange={setText}
                 placeholder={t('A task, a page, a verb…')}
                 className="h-13 flex-1 bg-transparent text-lead outline-none"
               />
-              <Kbd>{t('Esc')}</Kbd>
+              <span className="max-md:hidden">
+                <Kbd>{t('Esc')}</Kbd>
+              </span>
             </div>
             <Command.List
               label={t('Find anything')}
@@ -56,6 +71,21 @@ export function Palette({ onClose }: { onClose(): void }) {
               <Command.Empty className="py-8 text-center text-soft">
                 {t('Nothing by that name.')}
               </Command.Empty>
+              {subject && verbs.length > 0 && (
+                <Group heading={`task-${subject.id} · ${subject.title}`}>
+                  {verbs.map((verb) => (
+                    <Command.Item
+                      key={verb}
+                      value={`${VERB_WORDS[verb]} task-${subject.id}`}
+                      className={item}
+                      onSelect={then(() => void attempt(subject, verb))}
+                    >
+                      <ChevronRight aria-hidden /> {VERB_WORDS[verb]}{' '}
+                      <span className="font-mono text-small text-faint">{`task-${subject.id}`}</span>
+                    </Command.Item>
+                  ))}
+                </Group>
+              )}
               <Group heading={t('Do')}>
                 <Command.Item
                   className={item}
@@ -63,7 +93,7 @@ export function Palette({ onClose }: { onClose(): void }) {
                   keywords={['create', 'add']}
                 >
                   <Plus /> {t('New task')}
-                  <span className="ml-auto">
+                  <span className="ml-auto max-md:hidden">
                     <Kbd>c</Kbd>
                   </span>
                 </Command.Item>
@@ -86,7 +116,7 @@ export function Palette({ onClose }: { onClose(): void }) {
                   keywords={['help', 'shortcuts']}
                 >
                   <KeyRound /> {t('Keys of the keyboard')}
-                  <span className="ml-auto">
+                  <span className="ml-auto max-md:hidden">
                     <Kbd>?</Kbd>
                   </span>
                 </Command.Item>

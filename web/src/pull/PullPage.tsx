@@ -1,9 +1,10 @@
 /** A pull that lives here. When it is a task's, the task's page is where it is read and merged. */
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, Navigate } from '@tanstack/react-router'
-import { say } from '../api/problem'
+import { Refusal, say } from '../api/problem'
 import { Prose } from '../talk/Prose'
-import { Chip, Empty, Skeleton } from '../ui/Small'
+import { Button } from '../ui/Button'
+import { Chip, Empty, Skeleton, Trouble } from '../ui/Small'
 import { worded } from '../words/enums'
 import { t } from '../words/words'
 import { pull as pullQuery } from './queries'
@@ -12,7 +13,7 @@ const route = getRouteApi('/frame/pulls/$repo/$number')
 
 export function PullPage() {
   const { repo, number } = route.useParams()
-  const { data: pull, error } = useQuery(pullQuery(repo, Number(number)))
+  const { data: pull, error, refetch } = useQuery(pullQuery(repo, Number(number)))
   if (pull?.task_id != null)
     return <Navigate to="/tasks/$id" params={{ id: String(pull.task_id) }} search={{ tab: 'diff' }} replace />
   if (pull) {
@@ -38,6 +39,16 @@ export function PullPage() {
       </article>
     )
   }
+  const isNone = error instanceof Refusal && [400, 404, 422].includes(error.status)
+  if (error && !isNone)
+    return (
+      <>
+        <title>Carrel</title>
+        <Trouble title={t('The pull request could not be read')} detail={say(error)}>
+          <Button onClick={() => void refetch()}>{t('Try again')}</Button>
+        </Trouble>
+      </>
+    )
   if (error)
     return (
       <Empty title={t('No such pull request')}>
@@ -45,5 +56,10 @@ export function PullPage() {
         <p>{say(error)}</p>
       </Empty>
     )
-  return <Skeleton className="h-40 rounded-2xl" />
+  return (
+    <div role="status" aria-label={t('Loading')}>
+      <title>Carrel</title>
+      <Skeleton className="h-40 rounded-2xl" />
+    </div>
+  )
 }

@@ -7,8 +7,7 @@ import type { RepoFitness } from '../api/types'
 import { Button } from '../ui/Button'
 import { Trouble } from '../ui/Small'
 import { t } from '../words/words'
-
-const NAMES: Record<string, string> = { embedded: t('This house'), github: t('GitHub'), gitea: t('Gitea') }
+import { FORGES } from './forges'
 
 export function Connection({ repo }: { repo: string }) {
   const test = useMutation({
@@ -16,7 +15,7 @@ export function Connection({ repo }: { repo: string }) {
       callJson<RepoFitness>(`/api/v1/repos/${encodeURIComponent(repo)}/test`, { method: 'POST' }),
   })
   const told = test.data
-  const forge = told ? (NAMES[told.forge] ?? told.forge) : ''
+  const forge = told ? (FORGES[told.forge] ?? told.forge) : ''
   return (
     <div className="mt-3 border-t border-line pt-3">
       <Button icon={<PlugZap />} isBusy={test.isPending} onClick={() => test.mutate()}>
@@ -43,7 +42,7 @@ export function Connection({ repo }: { repo: string }) {
           </p>
           {told.missing.length > 0 && (
             <ul aria-label={t('What is missing')} className="mt-2 space-y-1 text-small text-oxblood">
-              {told.missing.map((sentence) => (
+              {[...new Set(told.missing)].map((sentence) => (
                 <li key={sentence} className="wrap-anywhere">
                   {sentence}
                 </li>

@@ -18,6 +18,7 @@ import { Ago } from '../ui/Moments'
 import { Box, Chip, Empty, Skeleton, Trouble } from '../ui/Small'
 import { toast } from '../ui/Toast'
 import { rich, t } from '../words/words'
+import { CommandRules } from './CommandRules'
 import { Connection } from './Connection'
 import { PullRules } from './PullRules'
 import { RepoPhase } from './ReposPage'
@@ -49,7 +50,23 @@ export function RepoPage() {
     onError: (error) => toast(t('{name} was not removed', { name }), say(error), 'bad'),
   })
 
-  if (list.isPending) return <Skeleton className="h-64 rounded-2xl" />
+  if (list.isPending)
+    return (
+      <div role="status" aria-label={t('Loading')}>
+        <title>{t('{name} · Carrel', { name })}</title>
+        <Skeleton className="h-64 rounded-2xl" />
+      </div>
+    )
+  if (list.isError && !list.data) {
+    return (
+      <>
+        <title>{t('{name} · Carrel', { name })}</title>
+        <Trouble title={t('The repository could not be read')} detail={say(list.error)}>
+          <Button onClick={() => void list.refetch()}>{t('Try again')}</Button>
+        </Trouble>
+      </>
+    )
+  }
   if (!repo) {
     return (
       <Empty title={t('No such repository')}>
@@ -113,7 +130,6 @@ export function RepoPage() {
                 <span className="ml-2 font-mono text-small text-faint">{repo.head.slice(0, 10)}</span>
               )}
             </Fact>
-            <Fact name={t('Pulls at')}>{repo.forge ?? t('here, or where it comes from')}</Fact>
             <Fact name={t('By git')}>
               <span className="flex items-center gap-1">
                 <code className="min-w-0 truncate font-mono text-small">{gateway}</code>
@@ -130,6 +146,7 @@ export function RepoPage() {
         </Box>
         <PullRules key={`pulls ${repo.revision}`} repo={repo} onSaved={put} />
         <Rules key={repo.revision} repo={repo} onSaved={put} />
+        <CommandRules key={`commands ${repo.revision}`} repo={repo} onSaved={put} />
         <RepoTasks repo={repo.name} />
         <Pushes repo={repo.name} />
       </div>
@@ -147,10 +164,15 @@ function Fact({ name, children }: { name: string; children: ReactNode }) {
 }
 
 function RepoTasks({ repo }: { repo: string }) {
-  const cards = (useQuery(tasks).data ?? []).filter((task) => task.repo === repo)
+  const list = useQuery(tasks)
+  const cards = (list.data ?? []).filter((task) => task.repo === repo)
   return (
     <Box title={t('Tasks')}>
-      {cards.length === 0 && <p className="text-soft">{t('None yet.')}</p>}
+      {list.isPending && <Skeleton className="h-10" />}
+      {list.isError && !list.data && (
+        <Trouble title={t('The tasks could not be listed')} detail={say(list.error)} />
+      )}
+      {list.data && cards.length === 0 && <p className="text-soft">{t('None yet.')}</p>}
       <ul className="divide-y divide-line">
         {cards.slice(0, 12).map((task) => (
           <li key={task.id} className="flex items-center gap-3 py-2">
@@ -172,9 +194,11 @@ function RepoTasks({ repo }: { repo: string }) {
 }
 
 function Pushes({ repo }: { repo: string }) {
-  const { data } = useQuery(pushes(repo))
+  const { data, error, isPending } = useQuery(pushes(repo))
   return (
     <Box title={t('Pushes')}>
+      {isPending && <Skeleton className="h-10" />}
+      {error && !data && <Trouble title={t('The pushes could not be listed')} detail={say(error)} />}
       {data?.length === 0 && <p className="text-soft">{t('Nothing was pushed through the gateway yet.')}</p>}
       <ul className="divide-y divide-line">
         {data?.slice(0, 12).map((push) => (

@@ -2,6 +2,7 @@
 import { Link } from '@tanstack/react-router'
 import { Check as CheckIcon, CircleDashed, GitCompareArrows, Minus, X } from 'lucide-react'
 import { useChecks } from '../pull/queries'
+import { useOpenConflicts } from '../task/conflicts'
 import type { Task } from '../task/types'
 import { rich, t } from '../words/words'
 import { useGate } from './gate'
@@ -9,7 +10,8 @@ import { useGate } from './gate'
 export function Checks({ task }: { task: Task }) {
   const checks = useChecks(task)
   const blocked = useGate(task)
-  if (checks.length === 0 && task.conflicts.length === 0 && !blocked) return null
+  const conflicts = useOpenConflicts(task)
+  if (checks.length === 0 && conflicts.length === 0 && !blocked) return null
   return (
     <div className="shrink-0 space-y-1.5 border-b border-line bg-paper px-4 py-2 text-small">
       {blocked && <p className="text-brass">{blocked.words}</p>}
@@ -42,7 +44,7 @@ export function Checks({ task }: { task: Task }) {
           ))}
         </ul>
       )}
-      {task.conflicts.map((conflict) => (
+      {conflicts.map((conflict) => (
         <p key={conflict.task_id ?? 'base'} className="flex items-baseline gap-1.5 text-oxblood">
           <GitCompareArrows aria-hidden className="size-3.5 shrink-0 translate-y-0.5" />
           <span className="min-w-0 wrap-anywhere">

@@ -21,7 +21,8 @@ interface FileSectionProps {
   /** What others said of this file. */
   remarks: readonly PullComment[]
   onPost: ((comment: Comment) => void) | undefined
-  onRead(isRead: boolean): void
+  /** Nothing where a part is looked at by itself: that is not the file. */
+  onRead: ((isRead: boolean) => void) | undefined
   onComments(act: (now: readonly Comment[]) => readonly Comment[]): void
 }
 
@@ -73,13 +74,19 @@ export function FileSection({
             className={cx('size-4 shrink-0 text-faint transition-transform', isOpen && 'rotate-90')}
           />
           <span className="min-w-0 truncate font-mono text-small" title={file.path}>
-            {file.before && <span className="text-faint">{file.before} → </span>}
-            {file.path}
+            {file.before && (
+              <span className="text-faint">
+                <bdi>{file.before}</bdi> →{' '}
+              </span>
+            )}
+            <bdi>{file.path}</bdi>
           </span>
           {file.kind !== 'changed' && (
             <Chip tone={file.kind === 'removed' ? 'bad' : 'lamp'}>{worded(file.kind)}</Chip>
           )}
           {isFolded(file.path) && <Chip>{t('generated')}</Chip>}
+          {file.part === 'review' && <Chip tone="brass">{t('since your review')}</Chip>}
+          {file.part === 'checkpoint' && <Chip tone="brass">{t('since the checkpoint')}</Chip>}
         </button>
         <span className="shrink-0 font-mono text-tiny">
           <span className="text-lamp">+{file.added}</span>{' '}
@@ -98,18 +105,20 @@ export function FileSection({
         >
           <MessageSquarePlus aria-hidden className="size-4" />
         </Button>
-        <label className="flex items-center gap-1.5 pr-1 text-small text-soft">
-          <input
-            type="checkbox"
-            checked={isRead}
-            onChange={(event) => {
-              onRead(event.target.checked)
-              setOpen(!event.target.checked)
-            }}
-            className="accent-(--lamp)"
-          />
-          {t('Read')}
-        </label>
+        {onRead && (
+          <label className="flex items-center gap-1.5 pr-1 text-small text-soft">
+            <input
+              type="checkbox"
+              checked={isRead}
+              onChange={(event) => {
+                onRead(event.target.checked)
+                setOpen(!event.target.checked)
+              }}
+              className="accent-(--lamp)"
+            />
+            {t('Read')}
+          </label>
+        )}
       </header>
       {isOpen && (
         <div className="border-t border-line">

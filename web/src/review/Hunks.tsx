@@ -10,9 +10,9 @@ import { inputLook } from '../ui/Field'
 import { Ago } from '../ui/Moments'
 import { Chip } from '../ui/Small'
 import { useIsDark } from '../ui/theme'
-import { t } from '../words/words'
+import { locale, t } from '../words/words'
 import { sideOf } from './mirror'
-import type { ReadFile } from './patch'
+import { beginning, type ReadFile } from './patch'
 import { type Comment, type CommentState, type Side, stateOf } from './review'
 import { isElsewhere } from './Said'
 
@@ -49,7 +49,18 @@ export default function Hunks({
   onComments,
 }: HunksProps) {
   const isDark = useIsDark()
-  const parsed = useMemo(() => processFile(file.text, { cacheKey: file.sum, isGitDiff: true }), [file])
+  const [most, setMost] = useState(LINES_AT_ONCE)
+  const text = useMemo(() => beginning(file.text, most), [file, most])
+  const isCut = text !== file.text
+  const parsed = useMemo(
+    () => processFile(text, { cacheKey: isCut ? `${file.sum} ${most}` : file.sum, isGitDiff: true }),
+    [file, text, isCut, most],
+  )
+  // Whether a line has changed is looked up in all of the file against its base, whatever is shown of it.
+  const whole = useMemo(() => {
+    const all = file.whole ?? file
+    return all === file && !isCut ? parsed : processFile(all.text, { cacheKey: all.sum, isGitDiff: true })
+  }, [file, parsed, isCut])
   const [place, setPlace] = useState<Place>()
   const options = useMemo(
     () => ({
@@ -64,6 +75,7 @@ export default function Hunks({
       preferredHighlighter: 'shiki-js' as const,
       enableGutterUtility: true,
       unsafeCSS: CSS,
+      onPostRender: reachable,
     }),
     [isDark, isSplit],
   )
@@ -73,21 +85,36 @@ export default function Hunks({
   const notes: DiffLineAnnotation<Note>[] = comments.map((comment) => ({
     side: comment.side,
     lineNumber: comment.line,
-    metadata: { comment, state: stateOf(comment, lineAt(parsed, comment), head) },
+    metadata: { comment, state: stateOf(comment, whole && lineAt(whole, comment), head) },
   }))
   for (const remark of remarks)
     notes.push({ side: sideOf(remark), lineNumber: remark.line ?? 0, metadata: { remark } })
   // A comment whose line left the diff is shown above it, not lost.
   const [placed, strays] = split(
     notes,
-    (it) => lineAt(parsed, { side: it.side, line: it.lineNumber }) !== undefined,
+    // Numbers of removed lines are those of the base, and a part begins somewhere else.
+    (it) =>
+      (it.side === 'additions' || !file.part) &&
+      lineAt(parsed, { side: it.side, line: it.lineNumber }) !== undefined,
   )
   if (place) placed.push({ side: place.side, lineNumber: place.line, metadata: { place } })
 
   const add = (at: Place, text: string) => {
     const code = lineAt(parsed, at) ?? ''
     const id = `${Date.now().toString(36)}-${Math.round(performance.now() * 1000).toString(36)}`
-    onComments((now) => [...now, { id, path: file.path, side: at.side, line: at.line, code, text }])
+    const isBetween = file.part !== undefined && at.side === 'deletions'
+    onComments((now) => [
+      ...now,
+      {
+        id,
+        path: file.path,
+        side: at.side,
+        line: at.line,
+        code,
+        text,
+        ...(isBetween ? { isBetween: true as const } : {}),
+      },
+    ])
     setPlace(undefined)
   }
   const render = (note: Note) =>
@@ -143,9 +170,23 @@ export default function Hunks({
           </button>
         )}
       />
+      {isCut && (
+        <p className="flex flex-wrap items-center gap-3 border-t border-line bg-paper px-4 py-2.5 text-small text-soft">
+          {t('The first {n} lines of this file are shown.', { n: most.toLocaleString(locale()) })}
+          <Button className="h-7" onClick={() => setMost(most + LINES_AT_ONCE)}>
+            {t('Show more')}
+          </Button>
+          <Button tone="quiet" className="h-7" onClick={() => setMost(Number.POSITIVE_INFINITY)}>
+            {t('Show all, which may take a while')}
+          </Button>
+        </p>
+      )}
     </>
   )
 }
+
+/** As many lines as are drawn at once: a page draws so many before somebody wonders. */
+const LINES_AT_ONCE = 1_500
 
 const CSS = `:host {
   --diffs-font-family: "Source Code Pro", ui-monospace, monospace;
@@ -157,7 +198,36 @@ const CSS = `:host {
   --diffs-bg-context-gutter-override: var(--card);
   --diffs-bg-separator-override: var(--paper);
   --diffs-bg-buffer-override: var(--paper);
+  /* In the dark the usual ones leave too little between a changed word and its ground. */
+  --diffs-bg-addition-override: light-dark(
+    color-mix(in lab, var(--card) 88%, var(--diffs-addition-base)),
+    color-mix(in lab, var(--card) 90%, var(--diffs-addition-base))
+  );
+  --diffs-bg-addition-emphasis-override: light-dark(
+    rgb(from var(--diffs-addition-base) r g b / 0.15),
+    rgb(from var(--diffs-addition-base) r g b / 0.1)
+  );
+  --diffs-bg-deletion-override: light-dark(
+    color-mix(in lab, var(--card) 88%, var(--diffs-deletion-base)),
+    color-mix(in lab, var(--card) 90%, var(--diffs-deletion-base))
+  );
+  --diffs-bg-deletion-emphasis-override: light-dark(
+    rgb(from var(--diffs-deletion-base) r g b / 0.15),
+    rgb(from var(--diffs-deletion-base) r g b / 0.1)
+  );
+}
+/* The theme's grey for comments is too faint on a changed word. */
+[style*="#66707b" i] {
+  --diffs-token-light: #4b545e !important;
 }`
+
+/** Lines that are longer than the page can be scrolled by keyboard too. */
+function reachable(node: HTMLElement): void {
+  for (const code of (node.shadowRoot ?? node).querySelectorAll<HTMLElement>('code[data-code]')) {
+    if (code.scrollWidth > code.clientWidth) code.tabIndex = 0
+    else code.removeAttribute('tabindex')
+  }
+}
 
 /** The text of a line of the diff; nothing when the diff does not show it. */
 function lineAt(parsed: FileDiffMetadata, { side, line }: Place): string | undefined {

@@ -22,15 +22,20 @@ export async function mirror(task: Task, comment: Comment): Promise<void> {
   const number = task.pull?.number
   if (number === undefined) return
   const remark = asRemark(task.id, comment)
+  const inWords = ({ body, stamp }: NewPullComment) =>
+    post(task.repo, number, {
+      body: `\`${comment.path}:${comment.line}\`\n\n${body}`,
+      ...(stamp ? { stamp } : {}),
+    })
+  if (comment.isBetween) {
+    await inWords(remark)
+    return
+  }
   try {
     await post(task.repo, number, remark)
   } catch (error) {
     if (!(error instanceof Refusal) || error.status !== 422) throw error
-    const { body, stamp } = remark
-    await post(task.repo, number, {
-      body: `\`${comment.path}:${comment.line}\`\n\n${body}`,
-      ...(stamp ? { stamp } : {}),
-    })
+    await inWords(remark)
   }
 }
 

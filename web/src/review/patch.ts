@@ -13,6 +13,10 @@ export interface ReadFile {
   text: string
   /** A short sum of it, to know it again. */
   sum: string
+  /** This is not the file against its base, but what changed in it since then. */
+  part?: 'review' | 'checkpoint'
+  /** The file against its base, where this is a part of that. */
+  whole?: ReadFile
 }
 
 /** Cuts a patch into its files. Only lines' first letters are looked at, so a patch of many megabytes is quick. */
@@ -59,6 +63,46 @@ function readFile(text: string): ReadFile {
     text,
     sum: sum(text),
   }
+}
+
+/**
+ * The first lines of a file's part of a patch, as a patch of its own: drawing tens of thousands at once stops the page for
+ * seconds. Lines keep their numbers. The text itself when it is no longer than that.
+ */
+export function beginning(text: string, most: number): string {
+  const lines = text.split('\n')
+  const kept: string[] = []
+  /** Where the head of the hunk at hand stands, and how many lines of each side came after it. */
+  let head = -1
+  let [before, after, shown] = [0, 0, 0]
+  const close = () => {
+    if (head < 0) return
+    const [, old = '0', fresh = '0', rest = ''] =
+      /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@(.*)$/.exec(kept[head] ?? '') ?? []
+    kept[head] = `@@ -${old},${before} +${fresh},${after} @@${rest}`
+  }
+  for (const [at, line] of lines.entries()) {
+    // What comes after the last newline is no line.
+    const isEnd = line === '' && at === lines.length - 1
+    if (isEnd) {
+      kept.push(line)
+    } else if (line.startsWith('@@')) {
+      if (shown >= most) break
+      head = kept.length
+      ;[before, after] = [0, 0]
+    } else if (head >= 0) {
+      if (shown >= most && !line.startsWith('\\')) {
+        close()
+        return `${kept.join('\n')}\n`
+      }
+      if (line.startsWith('-')) before += 1
+      else if (line.startsWith('+')) after += 1
+      else if (line.startsWith(' ')) [before, after] = [before + 1, after + 1]
+      if (!line.startsWith('\\')) shown += 1
+    }
+    if (!isEnd) kept.push(line)
+  }
+  return kept.length === lines.length ? text : `${kept.join('\n')}\n`
 }
 
 /** A path of a `---` or `+++` line; nothing for `/dev/null`. */

@@ -15,54 +15,61 @@ export interface Comment {
   sentAt?: string
   /** It stands at the pull request too. */
   isPosted?: true
+  /** Its line is one of a version between the base and the head: no forge knows its number. */
+  isBetween?: true
 }
 
 export interface Review {
   comments: readonly Comment[]
   /** What the diff of each file was when it was last read, by a short sum. */
   read: Readonly<Record<string, string>>
+  /** The checkpoint at which the whole of it was last read. */
+  at?: number | undefined
 }
 
+/** Whose work is reviewed: a task by its number, a session by its name. */
+export type Reviewed = number | string
+
 const BLANK: Review = { comments: [], read: {} }
-const name = (task: number) => `carrel.review.${task}`
-const held = new Map<number, Review>()
+const name = (of: Reviewed) => `carrel.review.${of}`
+const held = new Map<Reviewed, Review>()
 const watchers = new Set<() => void>()
 
-function load(task: number): Review {
-  const known = held.get(task)
+function load(of: Reviewed): Review {
+  const known = held.get(of)
   if (known) return known
   let review = BLANK
   try {
-    const kept = JSON.parse(localStorage.getItem(name(task)) ?? 'null') as Partial<Review> | null
-    if (kept) review = { comments: kept.comments ?? [], read: kept.read ?? {} }
+    const kept = JSON.parse(localStorage.getItem(name(of)) ?? 'null') as Partial<Review> | null
+    if (kept) review = { comments: kept.comments ?? [], read: kept.read ?? {}, at: kept.at }
   } catch {
     // Nothing was kept, or it cannot be understood any more.
   }
-  held.set(task, review)
+  held.set(of, review)
   return review
 }
 
 /** A draft must survive a reload, and an address is no place for it: it is kept in this browser. */
-export function useReview(task: number): [Review, (change: (now: Review) => Review) => void] {
+export function useReview(of: Reviewed): [Review, (change: (now: Review) => Review) => void] {
   const review = useSyncExternalStore(
     (watcher) => {
       watchers.add(watcher)
       return () => watchers.delete(watcher)
     },
-    () => load(task),
+    () => load(of),
   )
   const change = useCallback(
     (act: (now: Review) => Review) => {
-      const next = act(load(task))
-      held.set(task, next)
+      const next = act(load(of))
+      held.set(of, next)
       try {
-        localStorage.setItem(name(task), JSON.stringify(next))
+        localStorage.setItem(name(of), JSON.stringify(next))
       } catch {
         // Without storage the review lasts as long as the page.
       }
       for (const watcher of watchers) watcher()
     },
-    [task],
+    [of],
   )
   return [review, change]
 }

@@ -105,7 +105,7 @@ function Loaded({ sandbox }: { sandbox: SandboxView }) {
             <p className="mt-1 font-serif text-lead italic text-soft wrap-anywhere">{sandbox.note}</p>
           )}
         </div>
-        <Verbs sandbox={sandbox} />
+        <Verbs sandbox={sandbox} folder={folder ?? '/home'} />
       </header>
 
       <section
@@ -160,14 +160,12 @@ function Loaded({ sandbox }: { sandbox: SandboxView }) {
 
 const LIFETIMES = [900, 3600, 4 * 3600, 24 * 3600]
 
-function Verbs({ sandbox }: { sandbox: SandboxView }) {
+function Verbs({ sandbox, folder }: { sandbox: SandboxView; folder: string }) {
   const can = possible(sandbox, useAbilities(sandbox.provider))
   const verbs = useVerbs(sandbox)
   return (
     <div className="flex flex-wrap gap-2">
-      {sandbox.phase === 'ready' && (
-        <EditorButton sandboxId={sandbox.id} folder={sandbox.task_id == null ? '/home' : CHECKOUT} />
-      )}
+      {sandbox.phase === 'ready' && <EditorButton sandboxId={sandbox.id} folder={folder} />}
       {can.pause && (
         <Button icon={<Pause />} onClick={() => verbs.pause.mutate()}>
           {t('Pause')}
@@ -179,7 +177,7 @@ function Verbs({ sandbox }: { sandbox: SandboxView }) {
         </Button>
       )}
       {can.extend && (
-        <DropdownMenu.Root>
+        <DropdownMenu.Root modal={false}>
           <DropdownMenu.Trigger asChild>
             <Button icon={<Clock />}>{t('Extend')}</Button>
           </DropdownMenu.Trigger>

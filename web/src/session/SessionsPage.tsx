@@ -1,8 +1,8 @@
 /** Conversations with agents that are not about one change: ask, look, try. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
-import { MessagesSquare, Plus } from 'lucide-react'
-import { useState } from 'react'
+import { MessagesSquare, Plus, Search } from 'lucide-react'
+import { useDeferredValue, useRef, useState } from 'react'
 import { AgentMark } from '../agent/AgentMark'
 import { agents } from '../agent/queries'
 import { callJson } from '../api/call'
@@ -12,31 +12,56 @@ import { repos } from '../api/queries'
 import { EmptyDesk } from '../sandbox/Desk'
 import type { Session } from '../task/types'
 import { Button } from '../ui/Button'
+import { cx } from '../ui/cx'
 import { Dialog } from '../ui/Dialog'
 import { DialogForm } from '../ui/DialogForm'
 import { Field, Input, Select } from '../ui/Field'
 import { Ago } from '../ui/Moments'
-import { Chip, Empty, PageHead, Skeleton, Trouble } from '../ui/Small'
+import { Segments } from '../ui/Segments'
+import { Chip, Empty, Kbd, PageHead, Skeleton, Trouble } from '../ui/Small'
 import { useShortcuts } from '../ui/shortcuts'
 import { worded } from '../words/enums'
 import { t } from '../words/words'
+import { matching } from './filter'
 import { putSession } from './fold'
-import { sessions } from './queries'
+import { closedSessions, sessions, sessionsSaying } from './queries'
 
 const route = getRouteApi('/frame/sessions')
 const TONES = { open: 'lamp', idle: 'plain', closed: 'plain' } as const
 
 export function SessionsPage() {
-  const list = useQuery(sessions)
+  const { closed = false, text = '' } = route.useSearch()
+  const navigate = route.useNavigate()
+  const present = useQuery({ ...sessions, enabled: !closed })
+  const past = useQuery({ ...closedSessions, enabled: closed })
+  const list = closed ? past : present
+  const wanted = useDeferredValue(text.trim())
+  const found = useQuery({
+    ...sessionsSaying(wanted, closed),
+    enabled: wanted !== '',
+    placeholderData: (before) => before,
+  })
   const [isOpening, setOpening] = useState(false)
+  const field = useRef<HTMLInputElement>(null)
+  const look = (isClosed: boolean, words: string) =>
+    void navigate({
+      search: { ...(isClosed ? { closed: true as const } : {}), ...(words ? { text: words } : {}) },
+      replace: true,
+    })
   useShortcuts({
     n: (event) => {
       event.preventDefault()
       setOpening(true)
     },
+    '/': (event) => {
+      event.preventDefault()
+      field.current?.select()
+    },
   })
   // A task's conversation is on the task's page.
-  const own = list.data?.filter((it) => it.task_id == null)
+  const belongs = (it: Session) => it.task_id == null && (it.phase === 'closed') === closed
+  const all = list.data?.filter(belongs)
+  const own = all && matching(all, wanted ? (found.data ?? []).filter(belongs) : [], text)
   return (
     <>
       <title>{t('Sessions · Carrel')}</title>
@@ -50,11 +75,50 @@ export function SessionsPage() {
           {t('New session')}
         </Button>
       </PageHead>
+      <search className="mb-3 flex flex-wrap items-center gap-x-4 gap-y-2.5">
+        <Segments
+          label={t('Which')}
+          value={closed ? 'closed' : 'open'}
+          options={[
+            { value: 'open', label: t('Open') },
+            { value: 'closed', label: t('Closed') },
+          ]}
+          onChange={(which) => look(which === 'closed', text)}
+        />
+        <div className="relative min-w-40 flex-1 sm:max-w-72">
+          <Search aria-hidden className="pointer-events-none absolute top-2.5 left-3 size-4 text-faint" />
+          <Input
+            ref={field}
+            type="search"
+            aria-label={t('Find in titles and in what was said')}
+            placeholder={t('Find in what was said')}
+            value={text}
+            onChange={(event) => look(closed, event.target.value)}
+            className="pr-8 pl-9"
+          />
+          <span aria-hidden className={cx('pointer-events-none absolute top-2 right-2.5', text && 'hidden')}>
+            <Kbd>/</Kbd>
+          </span>
+        </div>
+      </search>
       {list.isPending && <Skeleton className="h-32 rounded-2xl" />}
       {list.isError && !list.data && (
         <Trouble title={t('The sessions could not be listed')} detail={say(list.error)} />
       )}
-      {own?.length === 0 && (
+      {own?.length === 0 && text && (
+        <Empty title={t('Nothing matches')}>
+          <p>{t('Neither a title nor anything that was said holds these words.')}</p>
+          <div>
+            <Button onClick={() => look(closed, '')}>{t('Clear the filter')}</Button>
+          </div>
+        </Empty>
+      )}
+      {own?.length === 0 && !text && closed && (
+        <Empty title={t('Nothing is closed yet')}>
+          <p>{t('What was said in a session that is closed stays to be read, here.')}</p>
+        </Empty>
+      )}
+      {own?.length === 0 && !text && !closed && (
         <Empty title={t('Nobody is talking')} art={<EmptyDesk />}>
           <p>
             {t(
@@ -83,7 +147,11 @@ export function SessionsPage() {
                   {[session.agent, session.repo].filter(Boolean).join(' · ')}
                 </p>
               </div>
-              <Chip tone={TONES[session.phase]}>{worded(session.phase)}</Chip>
+              {session.busy ? (
+                <Chip tone="lamp">{t('at work')}</Chip>
+              ) : (
+                <Chip tone={TONES[session.phase]}>{worded(session.phase)}</Chip>
+              )}
               <span className="w-20 text-right text-small text-faint">
                 <Ago at={session.updated_at} />
               </span>

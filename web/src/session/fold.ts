@@ -7,13 +7,15 @@ export function putSession(cache: QueryClient, session: Session): void {
   cache.setQueryData<Session>(['session', session.id], (held) =>
     held && isOlder(session, held) ? held : session,
   )
-  cache.setQueryData<Session[]>(['sessions'], (list) => {
+  const put = (list: Session[] | undefined) => {
     if (!list) return list
     const at = list.findIndex((it) => it.id === session.id)
     if (at < 0) return [session, ...list]
     const held = list[at] as Session
     return isOlder(session, held) ? list : list.with(at, session)
-  })
+  }
+  cache.setQueryData<Session[]>(['sessions'], put)
+  if (session.phase === 'closed') cache.setQueryData<Session[]>(['closed-sessions'], put)
 }
 
 export function putSessionMoment(cache: QueryClient, id: string, moment: Moment): void {

@@ -1,5 +1,5 @@
 /** Where one writes to an agent. What is said in the middle of a turn is read after it; files are put on its desk. */
-import { Paperclip, SendHorizontal, X, Zap } from 'lucide-react'
+import { Paperclip, SendHorizontal, Square, X, Zap } from 'lucide-react'
 import { type Ref, useRef, useState } from 'react'
 import { say } from '../api/problem'
 import { write } from '../desk/files'
@@ -7,8 +7,11 @@ import { Button, IconButton } from '../ui/Button'
 import { cx } from '../ui/cx'
 import { toast } from '../ui/Toast'
 import { t } from '../words/words'
+import { apart } from './apart'
 
 interface ComposerProps {
+  /** Whose it is. What was written and not sent is there again when one comes back in this window. */
+  name: string
   placeholder: string
   isBusy: boolean
   /** Where attachments are put; without a desk there are none. */
@@ -20,12 +23,15 @@ interface ComposerProps {
   onSend(text: string): Promise<boolean>
   /** The same without waiting for the turn to end, where a turn can be broken off. */
   onSendNow?: ((text: string) => Promise<boolean>) | undefined
+  /** Breaks the turn off and says nothing, where that can be done here. */
+  onStop?: (() => Promise<boolean>) | undefined
   ref?: Ref<HTMLTextAreaElement>
 }
 
 const ATTACHMENTS = '/tmp/attachments'
 
 export function Composer({
+  name,
   placeholder,
   isBusy,
   sandboxId,
@@ -34,12 +40,18 @@ export function Composer({
   disabledBecause,
   onSend,
   onSendNow,
+  onStop,
   ref,
 }: ComposerProps) {
-  const [text, setText] = useState('')
+  const [text, setText] = useDraft(name)
   const [files, setFiles] = useState<File[]>([])
+  const [isOver, setOver] = useState(false)
   const [isSending, setSending] = useState(false)
+  const [isStopping, setStopping] = useState(false)
   const picker = useRef<HTMLInputElement>(null)
+
+  const attach = (more: Iterable<File>) => setFiles((now) => apart([...now, ...more]))
+  const canAttach = Boolean(sandboxId) && !disabledBecause
 
   const send = async (how: (text: string) => Promise<boolean> = onSend) => {
     const words = text.trim()
@@ -72,7 +84,23 @@ export function Composer({
         event.preventDefault()
         void send()
       }}
-      className={cx('shrink-0 border-t bg-paper p-3', isRaised ? 'border-brass/60' : 'border-line')}
+      onDragOver={(event) => {
+        if (!canAttach || !event.dataTransfer.types.includes('Files')) return
+        event.preventDefault()
+        setOver(true)
+      }}
+      onDragLeave={() => setOver(false)}
+      onDrop={(event) => {
+        setOver(false)
+        if (!canAttach || event.dataTransfer.files.length === 0) return
+        event.preventDefault()
+        attach(event.dataTransfer.files)
+      }}
+      className={cx(
+        'shrink-0 border-t p-3',
+        isRaised ? 'border-brass/60' : 'border-line',
+        isOver ? 'bg-lamp-wash' : 'bg-paper',
+      )}
     >
       {files.length > 0 && (
         <ul aria-label={t('Attachments')} className="mb-2 flex flex-wrap gap-1.5">
@@ -100,7 +128,7 @@ export function Composer({
               hidden
               aria-label={t('Files to attach')}
               onChange={(event) => {
-                setFiles([...files, ...(event.target.files ?? [])])
+                attach(event.target.files ?? [])
                 event.target.value = ''
               }}
             />
@@ -117,6 +145,12 @@ export function Composer({
           disabled={Boolean(disabledBecause)}
           value={text}
           onChange={(event) => setText(event.target.value)}
+          onPaste={(event) => {
+            // A picture of what is wrong says more than a sentence.
+            if (!canAttach || event.clipboardData.files.length === 0) return
+            event.preventDefault()
+            attach(event.clipboardData.files)
+          }}
           onKeyDown={(event) => {
             if (event.key === 'Enter' && !event.shiftKey && !event.nativeEvent.isComposing) {
               event.preventDefault()
@@ -127,6 +161,20 @@ export function Composer({
           }}
           className="field-sizing-content max-h-48 min-h-8 min-w-0 flex-1 resize-none bg-transparent px-2 py-1.5 leading-5.5 outline-none disabled:opacity-60"
         />
+        {isBusy && onStop && !disabledBecause && !text.trim() && files.length === 0 && (
+          <Button
+            className="h-8"
+            icon={<Square />}
+            isBusy={isStopping}
+            title={t('Breaks off what the agent is doing; what it did so far stays')}
+            onClick={() => {
+              setStopping(true)
+              void onStop().finally(() => setStopping(false))
+            }}
+          >
+            <span className="max-sm:sr-only">{t('Stop')}</span>
+          </Button>
+        )}
         {isBusy && onSendNow && !disabledBecause && (text.trim() || files.length > 0) && (
           <Button
             className="h-8"
@@ -151,4 +199,16 @@ export function Composer({
       </div>
     </form>
   )
+}
+
+/** What is being written, kept in this window until it is sent. */
+function useDraft(name: string): [string, (text: string) => void] {
+  const key = `carrel.draft.${name}`
+  const [text, setText] = useState(() => sessionStorage.getItem(key) ?? '')
+  const keep = (next: string) => {
+    setText(next)
+    if (next) sessionStorage.setItem(key, next)
+    else sessionStorage.removeItem(key)
+  }
+  return [text, keep]
 }

@@ -5,7 +5,7 @@ import type { Moment } from '../task/types'
 import { cx } from '../ui/cx'
 import { Ago } from '../ui/Moments'
 import { dollars } from '../ui/money'
-import { t, tn } from '../words/words'
+import { locale, t, tn } from '../words/words'
 import { Prose } from './Prose'
 import { type Row, summary, toolWords } from './rows'
 
@@ -186,15 +186,33 @@ function Tool({ moment }: { moment: Moment }) {
   )
 }
 
+/** A longer text is drawn when somebody wants it. */
 const LONGEST = 20_000
 
 function Block({ label, children }: { label: string; children: string }) {
+  const [isWhole, setWhole] = useState(false)
+  const isCut = children.length > LONGEST && !isWhole
   return (
     <div>
       <p className="text-tiny text-faint">{label}</p>
       <pre className="max-h-80 overflow-auto rounded-lg bg-well px-3 py-2 font-mono text-tiny leading-4.5 whitespace-pre-wrap wrap-anywhere">
-        {children.length > LONGEST ? `${children.slice(0, LONGEST)}\n…` : children}
+        {isCut ? `${children.slice(0, LONGEST)}\n…` : children}
       </pre>
+      {isCut && (
+        <p className="mt-1 flex items-center gap-3 text-tiny text-faint">
+          {t('{shown} of {all} letters', {
+            shown: LONGEST.toLocaleString(locale()),
+            all: children.length.toLocaleString(locale()),
+          })}
+          <button
+            type="button"
+            onClick={() => setWhole(true)}
+            className="text-lamp underline-offset-4 hover:underline"
+          >
+            {t('Show all of it')}
+          </button>
+        </p>
+      )}
     </div>
   )
 }
@@ -233,6 +251,7 @@ function Checkpoint({
         )}
       </span>
       {commit && <code className="ml-7 font-mono text-tiny text-faint">{commit.slice(0, 9)}</code>}
+      {moment.desk && <code className="font-mono text-tiny text-faint">{moment.desk.sandbox_id}</code>}
       {commit && onSince && (
         <button
           type="button"

@@ -6,7 +6,9 @@ import { Copy } from '../ui/Copy'
 import { Ago } from '../ui/Moments'
 import { dollars } from '../ui/money'
 import { Chip } from '../ui/Small'
+import { worded } from '../words/enums'
 import { t } from '../words/words'
+import { Areas } from './Areas'
 import { UNTIL_WORDS } from './draft'
 import { branchOf, fetchLine } from './phases'
 import type { Task } from './types'
@@ -62,7 +64,7 @@ export function Details({ task, sandbox }: { task: Task; sandbox: SandboxView | 
             >
               {task.sandbox_id}
             </Link>{' '}
-            <span className="text-faint">{sandbox ? sandbox.status : t('gone')}</span>
+            <span className="text-faint">{worded(sandbox?.status ?? 'gone')}</span>
           </Fact>
         )}
         {task.depends_on.length > 0 && (
@@ -83,6 +85,7 @@ export function Details({ task, sandbox }: { task: Task; sandbox: SandboxView | 
             </ul>
           </Fact>
         )}
+        <Areas task={task} />
         <Fact name={t('Budget')}>
           {dollars(task.budget_usd) ?? t('none')}
           {dollars(task.cost_usd) && (

@@ -10,7 +10,7 @@ import { providers, repos } from '../api/queries'
 import { Button, IconButton } from '../ui/Button'
 import { Dialog, DialogBody, DialogFoot } from '../ui/Dialog'
 import { Field, Input, inputLook, Select } from '../ui/Field'
-import { Kbd, Trouble } from '../ui/Small'
+import { Kbd, Skeleton, Trouble } from '../ui/Small'
 import { Switch } from '../ui/Switch'
 import { toast } from '../ui/Toast'
 import { t } from '../words/words'
@@ -32,6 +32,17 @@ export function NewTaskDialog({ draft, onClose }: { draft: Partial<NewTask>; onC
       title={t('New task')}
       lead={t('A wish for a change. It gets a desk, a branch and a pull request.')}
     >
+      {!isReady && (
+        <DialogBody>
+          <div role="status" aria-label={t('Loading')} className="space-y-4">
+            <Skeleton className="h-28" />
+            <div className="grid gap-4 sm:grid-cols-2">
+              <Skeleton className="h-9" />
+              <Skeleton className="h-9" />
+            </div>
+          </div>
+        </DialogBody>
+      )}
       {isReady && (
         <NewTaskForm
           first={begin(

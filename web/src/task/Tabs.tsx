@@ -25,7 +25,11 @@ interface TabsProps {
 export function Tabs({ task, tab, since, act, onTab }: TabsProps) {
   const sandbox = useSandboxOf(task)
   const parts: Part<Tab>[] = [
-    { name: 'diff', word: TAB_WORDS.diff, panel: <DiffTab task={task} act={act} since={since} /> },
+    {
+      name: 'diff',
+      word: TAB_WORDS.diff,
+      panel: <DiffTab task={task} act={act} since={since} onAll={() => onTab('diff')} />,
+    },
     ...deskParts({
       sandbox,
       sandboxId: task.sandbox_id,

@@ -1,7 +1,7 @@
 /** The agent's work: the conversation on one side, what came of it on the other. */
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { getRouteApi, Link } from '@tanstack/react-router'
-import { useCallback, useRef, useState } from 'react'
+import { getRouteApi, Link, useRouter } from '@tanstack/react-router'
+import { useCallback, useEffect, useRef, useState } from 'react'
 import { Refusal, say } from '../api/problem'
 import { useMoves } from '../board/moves'
 import { CHECKOUT } from '../desk/parts'
@@ -54,6 +54,7 @@ export default function TaskPage() {
   if (error && !data) {
     return (
       <div className="p-6">
+        <title>Carrel</title>
         <Trouble title={t('The task could not be read')} detail={say(error)}>
           <Button onClick={() => void refetch()}>{t('Try again')}</Button>
         </Trouble>
@@ -67,6 +68,7 @@ export default function TaskPage() {
 function Work({ task }: { task: Task }) {
   const search = route.useSearch()
   const navigate = route.useNavigate()
+  const { history } = useRouter()
   const talk = useQuery(timeline(task.id))
   const act = useAct()
   const cache = useQueryClient()
@@ -88,7 +90,8 @@ function Work({ task }: { task: Task }) {
       setTalking(true)
       composer.current?.focus()
     },
-    Escape: () => void navigate({ to: '/', search: {} }),
+    // Back to where one came from, with the filter it had.
+    Escape: () => (history.canGoBack() ? history.back() : void navigate({ to: '/', search: {} })),
   })
   const answer = () => {
     setTalking(true)
@@ -97,7 +100,7 @@ function Work({ task }: { task: Task }) {
   const since = useCallback((seq: number) => show('diff', { since: seq }), [show])
   const open = useCallback(
     (seq: number) => {
-      openHere(cache, task.id, seq).then(
+      openHere(cache, `tasks/${task.id}`, seq).then(
         (desk) =>
           void navigate({
             to: '/sandboxes/$id',
@@ -109,7 +112,12 @@ function Work({ task }: { task: Task }) {
     },
     [cache, task.id, navigate],
   )
-  const fork = useCallback((seq: number) => void act(task, 'fork', { from: seq }), [act, task])
+  // The task changes with each word its agent says; the rows of its conversation must not be drawn again for that.
+  const latest = useRef(task)
+  useEffect(() => {
+    latest.current = task
+  }, [task])
+  const fork = useCallback((seq: number) => void act(latest.current, 'fork', { from: seq }), [act])
   const send = (text: string) => act(task, 'message', { text })
   const sendNow = (text: string) => interrupt(cache, task.id, text)
 
@@ -147,6 +155,7 @@ function Work({ task }: { task: Task }) {
             <Question task={task} />
             <Composer
               ref={composer}
+              name={`task-${task.id}`}
               placeholder={
                 task.phase === 'needs_you'
                   ? t('Answer…')
@@ -184,6 +193,7 @@ function withPrompt(moments: readonly Moment[], task: Task): readonly Moment[] {
 function Waiting() {
   return (
     <div role="status" aria-label={t('Loading')} className="flex flex-1 flex-col gap-4 p-6">
+      <title>Carrel</title>
       <Skeleton className="h-8 w-96 max-w-full" />
       <div className="grid flex-1 gap-4 md:grid-cols-[5fr_7fr]">
         <Skeleton className="min-h-64" />

@@ -59,17 +59,19 @@ export function TopBar({
               title={t('How strongly its sandbox is kept apart')}
             >
               <ShieldCheck aria-hidden className="size-3.5 text-lamp" />
-              {isolation}
+              <span className="max-sm:sr-only">{isolation}</span>
             </span>
           )}
           {network && (
             <span className="inline-flex items-center gap-1" title={t('What its sandbox may reach')}>
               <Network aria-hidden className="size-3.5" />
-              {network === 'none'
-                ? t('no network')
-                : network === 'allow'
-                  ? t('some hosts')
-                  : t('open network')}
+              <span className="max-sm:sr-only">
+                {network === 'none'
+                  ? t('no network')
+                  : network === 'allow'
+                    ? t('some hosts')
+                    : t('open network')}
+              </span>
             </span>
           )}
           {(cost || budget) && (
@@ -111,7 +113,7 @@ export function TopBar({
           </Button>
         )}
         {others.length > 0 && (
-          <DropdownMenu.Root>
+          <DropdownMenu.Root modal={false}>
             <DropdownMenu.Trigger asChild>
               <IconButton label={t('More verbs')}>
                 <Ellipsis />

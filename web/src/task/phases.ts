@@ -52,11 +52,13 @@ export const TASK_LOOKS: Record<TaskPhase, PhaseLook> = {
   failed: { ...bad, word: t('Failed') },
 }
 
+export const TASK_PHASES = Object.keys(TASK_LOOKS) as TaskPhase[]
+
 /** Whether an agent is at the desk. */
 export const isBusy = (task: Task) =>
   task.phase === 'preparing' || task.phase === 'working' || task.phase === 'publishing'
 
-export const isOver = (task: Task) => task.phase === 'merged' || task.phase === 'closed'
+export const isOver = (task: Pick<Task, 'phase'>) => task.phase === 'merged' || task.phase === 'closed'
 
 export const branchOf = (task: Task) => task.branch ?? `task-${task.id}`
 

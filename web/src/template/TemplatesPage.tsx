@@ -1,14 +1,15 @@
 /** What sandboxes start from. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { Boxes, Plus, Trash2 } from 'lucide-react'
+import { Boxes, Plus, RefreshCw, ScrollText, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 import { api, ask } from '../api/client'
 import { beside, fieldsOf, say } from '../api/problem'
 import { keys, templates } from '../api/queries'
 import type { NewTemplate, TemplateView } from '../api/types'
+import { usePrinted } from '../desk/output'
 import { Button, IconButton } from '../ui/Button'
 import { Confirm } from '../ui/Confirm'
-import { Dialog } from '../ui/Dialog'
+import { Dialog, DialogBody } from '../ui/Dialog'
 import { DialogForm } from '../ui/DialogForm'
 import { Field, Input, inputLook, Select } from '../ui/Field'
 import { Ago } from '../ui/Moments'
@@ -17,6 +18,7 @@ import { Chip, Empty, PageHead, Skeleton, Trouble } from '../ui/Small'
 import { toast } from '../ui/Toast'
 import { worded } from '../words/enums'
 import { t, tn } from '../words/words'
+import { askedAgain } from './again'
 
 export function TemplatesPage() {
   const list = useQuery(templates)
@@ -71,10 +73,17 @@ function TemplateRow({ template }: { template: TemplateView }) {
     onSuccess: () => cache.invalidateQueries({ queryKey: keys.templates }),
     onError: (error) => toast(t('{name} was not removed', { name: template.name }), say(error), 'bad'),
   })
+  const body = askedAgain(template)
+  const again = useMutation({
+    mutationFn: (wanted: NewTemplate) => ask(api.POST('/api/v1/templates', { body: wanted })),
+    onSuccess: () => cache.invalidateQueries({ queryKey: keys.templates }),
+    onError: (error) => toast(t('{name} was not made again', { name: template.name }), say(error), 'bad'),
+  })
+  const [isReading, setReading] = useState(false)
   return (
-    <li className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-3">
+    <li data-template={template.name} className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-3">
       <Boxes aria-hidden className="size-4 text-brass" />
-      <div className="min-w-0 flex-1">
+      <div className="min-w-0 flex-1 max-sm:basis-[calc(100%-4rem)]">
         <p className="font-medium">{template.name}</p>
         <p className="text-small text-soft wrap-anywhere">
           {template.note ??
@@ -100,6 +109,29 @@ function TemplateRow({ template }: { template: TemplateView }) {
         {worded(template.phase)}
       </Chip>
       {template.created_by != null && (
+        <IconButton
+          label={t('How {name} was made', { name: template.name })}
+          className="max-sm:ml-auto"
+          onClick={() => setReading(true)}
+        >
+          <ScrollText />
+        </IconButton>
+      )}
+      {body && (
+        <Confirm
+          title={t('Make {name} again?', { name: template.name })}
+          detail={t(
+            'It is made anew from the same wish, and takes the place of this one. Sandboxes that live on it are not disturbed.',
+          )}
+          act={t('Make again')}
+          onConfirm={() => again.mutate(body)}
+        >
+          <IconButton label={t('Make {name} again', { name: template.name })}>
+            <RefreshCw />
+          </IconButton>
+        </Confirm>
+      )}
+      {template.created_by != null && (
         <Confirm
           title={t('Remove {name}?', { name: template.name })}
           detail={t('Sandboxes that live on it are not disturbed.')}
@@ -111,7 +143,32 @@ function TemplateRow({ template }: { template: TemplateView }) {
           </IconButton>
         </Confirm>
       )}
+      <Dialog
+        isOpen={isReading}
+        onClose={() => setReading(false)}
+        title={t('How {name} was made', { name: template.name })}
+      >
+        <MakingLog key={template.revision} name={template.name} />
+      </Dialog>
     </li>
+  )
+}
+
+/** What was printed while it was made, as it is printed. */
+function MakingLog({ name }: { name: string }) {
+  const printed = usePrinted(`/api/v1/templates/${encodeURIComponent(name)}/log`, true)
+  return (
+    <DialogBody>
+      <pre
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+        tabIndex={0}
+        role="log"
+        aria-label={t('Log')}
+        className="max-h-[55vh] min-h-24 overflow-auto rounded-lg bg-well p-3 font-mono text-small whitespace-pre-wrap wrap-anywhere"
+      >
+        {printed?.text || (printed?.isOver ? t('It printed nothing.') : '…')}
+      </pre>
+    </DialogBody>
   )
 }
 

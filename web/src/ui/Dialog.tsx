@@ -43,9 +43,13 @@ export function Dialog({ isOpen, onClose, title, lead, children, canLeave = true
   )
 }
 
-/** The part of a dialog that scrolls. */
-export function DialogBody({ children }: { children: ReactNode }) {
-  return <div className="min-h-0 flex-1 overflow-y-auto px-6 pt-1 pb-5">{children}</div>
+/** The part of a dialog that scrolls. Where there is nothing in it to come to by keyboard, it is come to itself. */
+export function DialogBody({ isOnlyRead, children }: { isOnlyRead?: boolean; children: ReactNode }) {
+  return (
+    <div tabIndex={isOnlyRead ? 0 : undefined} className="min-h-0 flex-1 overflow-y-auto px-6 pt-1 pb-5">
+      {children}
+    </div>
+  )
 }
 
 export function DialogFoot({ children }: { children: ReactNode }) {

@@ -1,4 +1,5 @@
 /** A form in a dialog: what is asked, what went wrong, and the one thing to do, always in the same places. */
+import { Dialog as Radix } from 'radix-ui'
 import type { FormEvent, ReactNode } from 'react'
 import { t } from '../words/words'
 import { Button } from './Button'
@@ -14,7 +15,6 @@ interface DialogFormProps {
   /** Whether enough was said. */
   canAct?: boolean
   onAct(): void
-  onCancel?(): void
   /** What is said when it did not work, and why; what a field says itself is not said again. */
   failed: string
   why?: string | undefined
@@ -29,7 +29,6 @@ export function DialogForm({
   isBusy = false,
   canAct = true,
   onAct,
-  onCancel,
   failed,
   why,
   aside,
@@ -57,11 +56,9 @@ export function DialogForm({
       </DialogBody>
       <DialogFoot>
         {aside && <div className="mr-auto">{aside}</div>}
-        {onCancel && (
-          <Button tone="quiet" onClick={onCancel}>
-            {t('Cancel')}
-          </Button>
-        )}
+        <Radix.Close asChild>
+          <Button tone="quiet">{t('Cancel')}</Button>
+        </Radix.Close>
         <Button tone="primary" type="submit" icon={icon} isBusy={isBusy} disabled={!canAct}>
           {act}
         </Button>

@@ -25,7 +25,7 @@ export function Halves({ isTalking, onTalking, talk, word, children }: HalvesPro
             onClick={() => onTalking(talks)}
             className={cx(
               'h-8 flex-1 rounded-lg text-small',
-              isTalking === talks ? 'bg-card font-medium shadow-card' : 'bg-well text-soft',
+              isTalking === talks ? 'bg-raised font-medium shadow-card' : 'bg-well text-soft',
             )}
           >
             {talks ? t('Conversation') : word}

@@ -1,7 +1,8 @@
 /** Tabs over parts of a page. Each part is made when first looked at. */
 import { Tabs } from 'radix-ui'
-import { type ReactNode, Suspense } from 'react'
+import { type ReactNode, Suspense, useEffect, useRef } from 'react'
 import { cx } from './cx'
+import { reveal } from './reveal'
 import { Skeleton } from './Small'
 
 export interface Part<Name extends string> {
@@ -31,6 +32,10 @@ export function Parts<Name extends string>({
   isFramed = false,
   corner,
 }: PartsProps<Name>) {
+  const row = useRef<HTMLDivElement>(null)
+  // On a phone the row is longer than the screen: the tab that is open must be seen.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another value is another tab
+  useEffect(() => reveal(row.current, '[data-state=active]'), [value])
   return (
     <Tabs.Root
       value={value}
@@ -41,6 +46,7 @@ export function Parts<Name extends string>({
         className={cx('flex shrink-0 items-center border-b border-line', isFramed ? 'mb-4' : 'bg-paper px-3')}
       >
         <Tabs.List
+          ref={row}
           aria-label={label}
           className="flex min-w-0 flex-1 gap-1 overflow-x-auto [scrollbar-width:none]"
         >

@@ -23,7 +23,7 @@ export function Segments<T extends string>({ label, value, options, onChange }: 
           key={option.value}
           className={cx(
             'relative flex h-8 cursor-pointer items-center gap-1.5 rounded-md px-2.5 whitespace-nowrap transition-colors duration-150 has-focus-visible:outline-2 has-focus-visible:-outline-offset-2 has-focus-visible:outline-brass',
-            option.value === value ? 'bg-card text-ink shadow-card' : 'text-soft hover:text-ink',
+            option.value === value ? 'bg-raised text-ink shadow-card' : 'text-soft hover:text-ink',
           )}
         >
           <input
@@ -35,7 +35,11 @@ export function Segments<T extends string>({ label, value, options, onChange }: 
             className="absolute inset-0 cursor-pointer opacity-0"
           />
           {option.label}
-          {option.count !== undefined && <span className="text-small text-faint">{option.count}</span>}
+          {option.count !== undefined && (
+            <span className={cx('text-small', option.value === value ? 'text-soft' : 'text-faint')}>
+              {option.count}
+            </span>
+          )}
         </label>
       ))}
     </fieldset>

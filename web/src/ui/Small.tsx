@@ -22,7 +22,7 @@ export function Chip({
     <span
       title={title}
       className={cx(
-        'inline-flex items-center rounded-md px-1.5 text-small leading-5 whitespace-nowrap',
+        'inline-flex items-center rounded-md px-1.5 font-sans text-small leading-5 font-normal tracking-normal whitespace-nowrap',
         tones[tone],
       )}
     >

@@ -1,6 +1,6 @@
 /** Times for people. All of them take `now`, so the same moment always reads the same. */
 
-import { t } from '../words/words'
+import { locale, t } from '../words/words'
 import { zoneChosen } from './zone'
 
 const SECOND = 1_000
@@ -11,11 +11,11 @@ const DAY = 24 * HOUR
 /** How long ago, in its largest unit: `now`, `42 s`, `3 min`, `5 h`, `12 d`. */
 export function age(at: string, now: number): string {
   const passed = Math.max(0, now - Date.parse(at))
-  if (passed < 2 * SECOND) return 'now'
-  if (passed < MINUTE) return `${Math.floor(passed / SECOND)} s`
-  if (passed < HOUR) return t('{floor} min', { floor: Math.floor(passed / MINUTE) })
-  if (passed < DAY) return `${Math.floor(passed / HOUR)} h`
-  return `${Math.floor(passed / DAY)} d`
+  if (passed < 2 * SECOND) return t('now')
+  if (passed < MINUTE) return t('{n} s', { n: Math.floor(passed / SECOND) })
+  if (passed < HOUR) return t('{n} min', { n: Math.floor(passed / MINUTE) })
+  if (passed < DAY) return t('{n} h', { n: Math.floor(passed / HOUR) })
+  return t('{n} d', { n: Math.floor(passed / DAY) })
 }
 
 /** How long something runs, in the units people count it in: `0:42`, `12:05`, `1 h 07`, `2 d 4 h`. */
@@ -23,9 +23,9 @@ export function stopwatch(since: string, now: number): string {
   const seconds = Math.floor(Math.max(0, now - Date.parse(since)) / SECOND)
   if (seconds < 3600) return `${Math.floor(seconds / 60)}:${two(seconds % 60)}`
   const minutes = Math.floor(seconds / 60)
-  if (minutes < 24 * 60) return `${Math.floor(minutes / 60)} h ${two(minutes % 60)}`
+  if (minutes < 24 * 60) return t('{h} h {m}', { h: Math.floor(minutes / 60), m: two(minutes % 60) })
   const hours = Math.floor(minutes / 60)
-  return `${Math.floor(hours / 24)} d ${hours % 24} h`
+  return t('{d} d {h} h', { d: Math.floor(hours / 24), h: hours % 24 })
 }
 
 /** What is left, finer towards the end: `0:42`, `9:05`, `25 min`, `3 h 07`, `2 d 4 h`. Never below zero. */
@@ -34,10 +34,10 @@ export function countdown(until: string, now: number): string {
   const seconds = Math.ceil(left / SECOND)
   if (seconds < 600) return `${Math.floor(seconds / 60)}:${two(seconds % 60)}`
   const minutes = Math.floor(seconds / 60)
-  if (minutes < 60) return t('{minutes} min', { minutes })
-  if (minutes < 24 * 60) return `${Math.floor(minutes / 60)} h ${two(minutes % 60)}`
+  if (minutes < 60) return t('{n} min', { n: minutes })
+  if (minutes < 24 * 60) return t('{h} h {m}', { h: Math.floor(minutes / 60), m: two(minutes % 60) })
   const hours = Math.floor(minutes / 60)
-  return `${Math.floor(hours / 24)} d ${hours % 24} h`
+  return t('{d} d {h} h', { d: Math.floor(hours / 24), h: hours % 24 })
 }
 
 /** The part of a lifetime that is left, from 1 down to 0. */
@@ -48,13 +48,15 @@ export function fractionLeft(until: string, wholeSeconds: number, now: number): 
 
 /** A length of time as it was asked for: `90 s`, `15 min`, `1 h 30 min`, `2 d`. */
 export function duration(seconds: number): string {
-  if (seconds < 120) return `${seconds} s`
+  if (seconds < 120) return t('{n} s', { n: seconds })
   const days = Math.floor(seconds / 86_400)
   const hours = Math.floor((seconds % 86_400) / 3600)
   const minutes = Math.floor((seconds % 3600) / 60)
-  const parts = [days && `${days} d`, hours && `${hours} h`, minutes && !days && `${minutes} min`].filter(
-    Boolean,
-  )
+  const parts = [
+    days && t('{n} d', { n: days }),
+    hours && t('{n} h', { n: hours }),
+    minutes && !days && t('{n} min', { n: minutes }),
+  ].filter(Boolean)
   return parts.join(' ')
 }
 
@@ -77,7 +79,7 @@ const wholes = new Map<string | undefined, Intl.DateTimeFormat>()
 function whole(zone: string | undefined): Intl.DateTimeFormat {
   const known = wholes.get(zone)
   if (known) return known
-  const made = new Intl.DateTimeFormat(undefined, {
+  const made = new Intl.DateTimeFormat(locale(), {
     year: 'numeric',
     month: 'short',
     day: 'numeric',
@@ -99,11 +101,23 @@ export function exact(at: string, zone: string | undefined = zoneChosen()): stri
 
 /** The time of day, where the reader is or wants to be. */
 export function clock(at: number, zone: string | undefined = zoneChosen()): string {
-  return new Intl.DateTimeFormat(undefined, {
+  return new Intl.DateTimeFormat(locale(), {
     hour: '2-digit',
     minute: '2-digit',
     ...(zone ? { timeZone: zone } : {}),
   }).format(at)
+}
+
+/** The time of day to the second, on a clock of twenty-four hours, as logs have it. */
+export function second(at: string, zone: string | undefined = zoneChosen()): string {
+  const date = new Date(at)
+  if (Number.isNaN(date.getTime())) return at
+  return new Intl.DateTimeFormat('en-GB', {
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    ...(zone ? { timeZone: zone } : {}),
+  }).format(date)
 }
 
 function two(value: number): string {

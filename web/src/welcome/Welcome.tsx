@@ -2,7 +2,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { Check, FolderGit2, Link as LinkIcon, Sparkles } from 'lucide-react'
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { AgentMark } from '../agent/AgentMark'
 import { DIALECTS } from '../agent/dialects'
 import { agents } from '../agent/queries'
@@ -146,6 +146,9 @@ export function Welcome({ repos }: { repos: RepoView[] }) {
                 rows={2}
                 value={wish}
                 onChange={(event) => setWish(event.target.value)}
+                onKeyDown={(event) => {
+                  if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && wish.trim()) go.mutate()
+                }}
                 className={`${inputLook} h-auto py-2`}
               />
             </label>
@@ -177,12 +180,20 @@ function Step({
   children: ReactNode
 }) {
   const isDone = now > number
+  const isNow = now === number
+  const body = useRef<HTMLDivElement>(null)
+  const wasNow = useRef(isNow)
+  // Who goes on by keyboard is taken along: what had the focus is gone with its step.
+  useEffect(() => {
+    if (isNow && !wasNow.current) body.current?.querySelector<HTMLElement>('button, textarea')?.focus()
+    wasNow.current = isNow
+  }, [isNow])
   return (
     <li
-      aria-current={now === number ? 'step' : undefined}
+      aria-current={isNow ? 'step' : undefined}
       className={cx(
         'rounded-2xl border bg-card px-5 py-4 transition-opacity duration-300',
-        now === number ? 'border-line shadow-card' : 'border-line',
+        isNow ? 'border-line shadow-card' : 'border-line',
         now < number && 'text-soft',
       )}
     >
@@ -191,11 +202,7 @@ function Step({
           aria-hidden
           className={cx(
             'grid size-7 place-items-center rounded-full font-sans text-small font-semibold',
-            isDone
-              ? 'bg-lamp text-on-lamp'
-              : now === number
-                ? 'bg-brass-wash text-brass'
-                : 'bg-well text-soft',
+            isDone ? 'bg-lamp text-on-lamp' : isNow ? 'bg-brass-wash text-brass' : 'bg-well text-soft',
           )}
         >
           {isDone ? <Check className="size-4" /> : number}
@@ -216,7 +223,11 @@ function Step({
           </span>
         )}
       </h2>
-      {now === number && <div className="mt-4 animate-appear space-y-4">{children}</div>}
+      {isNow && (
+        <div ref={body} className="mt-4 animate-appear space-y-4">
+          {children}
+        </div>
+      )}
     </li>
   )
 }

@@ -11,6 +11,9 @@ const WORDS: Readonly<Record<string, string>> = {
   failed: t('failed'),
   running: t('running'),
   starting: t('starting'),
+  up: t('up'),
+  draining: t('draining'),
+  away: t('away'),
   stopped: t('stopped'),
   error: t('error'),
   open: t('open'),
@@ -32,6 +35,8 @@ const WORDS: Readonly<Record<string, string>> = {
   removed: t('removed'),
   renamed: t('renamed'),
   changed: t('changed'),
+  half_open: t('half-open'),
+  queued: t('queued'),
 }
 
 export const worded = (value: string): string => WORDS[value] ?? value

@@ -57,8 +57,17 @@ export function t(english: string, values?: Values): string {
 export function tn(amount: number, one: string, other: string, values?: Values): string {
   const said = language.words(`${one} | ${other}`)
   const forms = typeof said === 'object' ? said : said === undefined ? { one, other } : cut(said)
-  const form = forms[new Intl.PluralRules(language.code).select(amount)] ?? forms.other ?? other
-  return fill(form, { n: amount.toLocaleString('en-US'), ...values })
+  const form = forms[plurals(language.code).select(amount)] ?? forms.other ?? other
+  return fill(form, { n: amount.toLocaleString(language.code), ...values })
+}
+
+const rules = new Map<string, Intl.PluralRules>()
+
+/** The rules of a language are dear to make, and asked at every drawing. */
+function plurals(code: string): Intl.PluralRules {
+  const known = rules.get(code) ?? new Intl.PluralRules(code)
+  rules.set(code, known)
+  return known
 }
 
 /** A sentence with parts of the page in it: links, keys, moments. */

@@ -12,6 +12,8 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
+use tracing::Instrument;
+
 use super::Problem;
 use crate::house::Doors;
 
@@ -44,9 +46,18 @@ pub(crate) async fn around(State(doors): State<Doors>, request: Request, next: N
             && response.extensions().get::<Foreign>().is_none();
         if bare { unknown_route(uri).await.into_response() } else { response }
     };
-    let mut response = REQUEST_ID.scope(id.clone(), answer).await;
+    let span = tracing::debug_span!(
+        target: "carrel_span",
+        "request",
+        otel.name = %format_args!("{method} {route}"),
+        http.request.method = known(&method),
+        http.route = route,
+        http.response.status_code = tracing::field::Empty,
+    );
+    let mut response = REQUEST_ID.scope(id.clone(), answer).instrument(span.clone()).await;
     let took = began.elapsed();
     let status = response.status();
+    span.record("http.response.status_code", status.as_u16());
     metrics::counter!("carrel_http_requests_total", "route" => route.clone(), "method" => known(&method), "status" => status.as_str().to_owned())
         .increment(1);
     metrics::histogram!("carrel_http_request_seconds", "route" => route.clone()).record(took.as_secs_f64());

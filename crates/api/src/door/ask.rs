@@ -13,7 +13,7 @@ use serde::{
     de::{self, DeserializeOwned, IgnoredAny},
 };
 
-use super::Problem;
+use super::{Problem, objects::Objects, wording::plain};
 use crate::house::{Doors, LARGEST_BODY};
 
 /// A JSON body.
@@ -98,15 +98,17 @@ async fn read_body(request: Request) -> Result<bytes::Bytes, Problem> {
     })
 }
 
-fn read_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
-    let not_json = |error| Problem::malformed(format!("the body is not JSON: {error}"));
+/// Reads a JSON object. A complaint names the field.
+pub(crate) fn read_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+    let not_json =
+        |error: serde_json::Error| Problem::malformed(format!("the body is not JSON: {}", plain(&error.to_string())));
     // Left to itself serde also takes a list for an object, field by field.
     if body.trim_ascii_start().first() != Some(&b'{') {
         let json: Result<IgnoredAny, _> = serde_json::from_slice(body);
         return Err(json.map_or_else(not_json, |_| Problem::field("body", "expected a JSON object")));
     }
     let mut reader = serde_json::Deserializer::from_slice(body);
-    let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+    let value = serde_path_to_error::deserialize(Objects(&mut reader)).map_err(|error| {
         let path = error.path().to_string();
         let error = error.into_inner();
         match error.classify() {
@@ -137,7 +139,7 @@ fn complain(path: &str, said: &str) -> Problem {
         None if parent.is_empty() => "body".to_owned(),
         None => parent.to_owned(),
     };
-    Problem::field(&shortened(&field, 100), shortened(said, 1000))
+    Problem::field(&shortened(&field, 100), shortened(&plain(said), 1000))
 }
 
 /// The beginning and the end, where serde says what it found and what it expected.
@@ -153,12 +155,25 @@ fn shortened(text: &str, most: usize) -> String {
 impl<T: DeserializeOwned> FromRequestParts<Doors> for Query<T> {
     type Rejection = Problem;
     async fn from_request_parts(parts: &mut Parts, _: &Doors) -> Result<Self, Problem> {
-        let pairs = serde_urlencoded::Deserializer::new(form_pairs(parts.uri.query().unwrap_or_default()));
-        serde_path_to_error::deserialize(pairs).map(Query).map_err(|error| {
-            let path = error.path().to_string();
-            complain(&path, &error.into_inner().to_string())
-        })
+        read_query(parts.uri.query().unwrap_or_default()).map(Query)
     }
+}
+
+/// Reads the parameters after the question mark. A complaint names the one.
+pub(crate) fn read_query<T: DeserializeOwned>(query: &str) -> Result<T, Problem> {
+    // Left to itself the decoder puts a sign for what it cannot read, and so names something else.
+    for pair in query.split('&') {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        if !is_utf8(name) || !is_utf8(value) {
+            let name = form_pairs(name).next().map(|(name, _)| shortened(&name, 100)).unwrap_or_default();
+            return Err(Problem::field(&name, "expected text in UTF-8"));
+        }
+    }
+    let pairs = serde_urlencoded::Deserializer::new(form_pairs(query));
+    serde_path_to_error::deserialize(pairs).map_err(|error| {
+        let path = error.path().to_string();
+        complain(&path, &error.into_inner().to_string())
+    })
 }
 
 /// Reads a parameter by its own rule, so that a refusal says what is allowed.
@@ -168,6 +183,25 @@ where
     T: FromStr<Err: Display>,
 {
     String::deserialize(deserializer)?.parse().map(Some).map_err(de::Error::custom)
+}
+
+/// Whether a piece of a query is UTF-8 when it is decoded.
+fn is_utf8(encoded: &str) -> bool {
+    let hex = |byte: Option<&u8>| byte.and_then(|byte| char::from(*byte).to_digit(16));
+    let (encoded, mut plain, mut at) = (encoded.as_bytes(), Vec::new(), 0);
+    while let Some(byte) = encoded.get(at) {
+        match (byte, hex(encoded.get(at + 1)), hex(encoded.get(at + 2))) {
+            (b'%', Some(high), Some(low)) => {
+                plain.push((high * 16 + low) as u8);
+                at += 3;
+            }
+            _ => {
+                plain.push(*byte);
+                at += 1;
+            }
+        }
+    }
+    std::str::from_utf8(&plain).is_ok()
 }
 
 fn form_pairs(query: &str) -> form_urlencoded::Parse<'_> {
@@ -226,6 +260,11 @@ impl FromRequestParts<Doors> for AskedOnce {
 }
 
 impl AskedOnce {
+    /// The name of the request, where it has one.
+    pub(crate) fn key(&self) -> Option<&str> {
+        self.0.as_deref()
+    }
+
     /// Together with what is asked: the same name for another request is a mistake.
     pub(crate) fn of(self, what: &str, body: &impl Serialize) -> Option<Idempotency> {
         let AskedOnce(key) = self;

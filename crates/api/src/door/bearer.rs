@@ -5,6 +5,7 @@ use std::{
     net::{IpAddr, SocketAddr},
     num::NonZeroU32,
     sync::atomic::{AtomicU32, Ordering},
+    time::Duration,
 };
 
 use axum::{
@@ -59,10 +60,8 @@ impl Limiter {
     fn admit(&self, key: &KeyId) -> Result<(), Problem> {
         let Some(keys) = &self.keys else { return Ok(()) };
         self.forget_now_and_then();
-        keys.check_key(key).map_err(|not_until| {
-            let seconds = not_until.wait_time_from(governor::clock::DefaultClock::default().now()).as_secs() + 1;
-            Problem::too_many(seconds, "this key asks too often").with_hint("wait for the time that Retry-After says")
-        })
+        keys.check_key(key)
+            .map_err(|not_until| too_often(not_until.wait_time_from(governor::clock::DefaultClock::default().now())))
     }
 
     /// Who has not asked for long is forgotten, so that memory does not grow with every address ever seen.
@@ -80,6 +79,23 @@ impl Limiter {
         self.forget_now_and_then();
         self.strangers.check_key(&from).map_err(|_| Problem::too_many(10, "too many wrong keys from this address"))
     }
+}
+
+impl Doors {
+    /// Lets a key ask once more: with what it asks of all nodes, where they count together, or of this one alone.
+    async fn admit(&self, key: &KeyId) -> Result<(), Problem> {
+        if let Some(rate) = self.options.requests_per_second
+            && let Some(counted) = self.control.counted_together(key, rate, self.options.burst).await
+        {
+            return counted.map_or(Ok(()), |wait| Err(too_often(wait)));
+        }
+        self.limiter.admit(key)
+    }
+}
+
+fn too_often(wait: Duration) -> Problem {
+    Problem::too_many(wait.as_secs() + 1, "this key asks too often")
+        .with_hint("wait for the time that Retry-After says")
 }
 
 impl FromRequestParts<Doors> for Origin {
@@ -124,7 +140,7 @@ impl FromRequestParts<Doors> for Asker {
         };
         match found {
             Some(grant) => {
-                doors.limiter.admit(&grant.key)?;
+                doors.admit(&grant.key).await?;
                 Ok(Asker(grant))
             }
             None => Err(turn_away(doors, parts, &origin, "the key is unknown, revoked or expired").await),
@@ -160,6 +176,16 @@ fn of_pair(encoded: &str) -> String {
 fn plain_pair(encoded: &str) -> String {
     let plain = base64::prelude::BASE64_STANDARD.decode(encoded).ok().and_then(|bytes| String::from_utf8(bytes).ok());
     plain.unwrap_or_default()
+}
+
+/// Whether somebody shows a key, good or not, or a cookie of ours.
+pub(crate) fn shows_something(headers: &HeaderMap, doors: &Doors) -> bool {
+    shown_key(headers).is_some() || cookie_value(headers, doors).is_some()
+}
+
+/// Whether what somebody shows reads like a key of ours, or is a cookie of ours.
+pub(crate) fn shows_ours(headers: &HeaderMap, doors: &Doors) -> bool {
+    matches!(shown_key(headers), Some(Ok(_))) || cookie_value(headers, doors).is_some()
 }
 
 /// The cookie of a browser that shows no key beside it.

@@ -71,7 +71,8 @@ pub(crate) async fn pass_on(
     Ok(response)
 }
 
-fn upgrade_wanted(headers: &HeaderMap) -> Option<HeaderValue> {
+/// The protocol that a request wants to go on with.
+pub(crate) fn upgrade_wanted(headers: &HeaderMap) -> Option<HeaderValue> {
     let connection = headers.get(header::CONNECTION)?.to_str().ok()?;
     let asked = connection.split(',').any(|word| word.trim().eq_ignore_ascii_case("upgrade"));
     headers.get(header::UPGRADE).filter(|_| asked).cloned()
@@ -88,20 +89,7 @@ fn rewrite(doors: &Doors, to: &Passage<'_>, request: &mut Request, upgrade: Opti
     *request.version_mut() = Version::HTTP_11;
     let headers = request.headers_mut();
     drop_hop_by_hop(headers);
-    for name in [header::AUTHORIZATION, HeaderName::from_static("x-api-key")] {
-        if headers.get(&name).is_some_and(is_our_key) {
-            headers.remove(name);
-        }
-    }
-    let cookies: Vec<_> = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok()).collect();
-    let is_ours = |cookie: &str| cookie.split('=').next().unwrap_or_default().trim() == doors.options.cookie;
-    let rest: Vec<_> =
-        cookies.iter().flat_map(|line| line.split(';')).map(str::trim).filter(|one| !is_ours(one)).collect();
-    let rest = HeaderValue::from_str(&rest.join("; ")).ok().filter(|value| !value.is_empty());
-    headers.remove(header::COOKIE);
-    if let Some(rest) = rest {
-        headers.insert(header::COOKIE, rest);
-    }
+    keep_our_secrets(doors, headers);
     if let Some(host) = headers.get(header::HOST).cloned() {
         headers.insert(HeaderName::from_static("x-forwarded-host"), host);
     }
@@ -117,7 +105,25 @@ fn rewrite(doors: &Doors, to: &Passage<'_>, request: &mut Request, upgrade: Opti
     }
 }
 
-fn drop_hop_by_hop(headers: &mut HeaderMap) {
+/// Takes our keys and our cookie off a request that goes on to somebody else.
+pub(crate) fn keep_our_secrets(doors: &Doors, headers: &mut HeaderMap) {
+    for name in [header::AUTHORIZATION, HeaderName::from_static("x-api-key")] {
+        if headers.get(&name).is_some_and(is_our_key) {
+            headers.remove(name);
+        }
+    }
+    let cookies: Vec<_> = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok()).collect();
+    let is_ours = |cookie: &str| cookie.split('=').next().unwrap_or_default().trim() == doors.options.cookie;
+    let rest: Vec<_> =
+        cookies.iter().flat_map(|line| line.split(';')).map(str::trim).filter(|one| !is_ours(one)).collect();
+    let rest = HeaderValue::from_str(&rest.join("; ")).ok().filter(|value| !value.is_empty());
+    headers.remove(header::COOKIE);
+    if let Some(rest) = rest {
+        headers.insert(header::COOKIE, rest);
+    }
+}
+
+pub(crate) fn drop_hop_by_hop(headers: &mut HeaderMap) {
     let named: Vec<HeaderName> = headers
         .get_all(header::CONNECTION)
         .iter()

@@ -86,6 +86,21 @@ impl Problem {
         (self.body.status, format!("{}{hint}", self.body.detail), self.retry_after)
     }
 
+    /// Its status.
+    pub(crate) fn status(&self) -> u16 {
+        self.body.status
+    }
+
+    /// Itself, as a part of an answer that is not a refusal as a whole.
+    pub(crate) fn body(self) -> public::Problem {
+        *self.body
+    }
+
+    /// Its sentence, without the hint.
+    pub(crate) fn detail(&self) -> &str {
+        &self.body.detail
+    }
+
     /// A fault of ours that was told elsewhere.
     pub(crate) fn internal() -> Self {
         Problem::broken()
@@ -115,7 +130,9 @@ impl From<Error> for Problem {
         let detail = error.to_string();
         match error {
             Error::NotFound { .. } => Problem::not_found(detail),
-            Error::Conflict { .. } => Problem::new(409, "conflict", "Wrong state", detail),
+            Error::AskedOtherwise { .. } | Error::Conflict { .. } => {
+                Problem::new(409, "conflict", "Wrong state", detail)
+            }
             Error::Invalid { fields } => Problem::invalid(fields),
             Error::Denied(_) => Problem::new(403, "denied", "Not allowed", detail)
                 .with_hint("an admin can mint a key that may: `carrel key create`"),

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 
 use super::Refusal;
 use crate::{
-    door::{Asker, Raw},
+    door::{Asker, Raw, read_json, read_query},
     house::Doors,
 };
 
@@ -32,8 +32,10 @@ impl FromRequestParts<Doors> for Caller {
         if parts.headers.contains_key("x-api-key") {
             parts.headers.remove(header::AUTHORIZATION);
         }
-        let Asker(grant) = Asker::from_request_parts(parts, doors).await?;
-        Ok(Caller(grant))
+        match Asker::from_request_parts(parts, doors).await {
+            Ok(Asker(grant)) => Ok(Caller(grant)),
+            Err(problem) => Err(Refusal::of_key(problem)),
+        }
     }
 }
 
@@ -57,24 +59,13 @@ impl<T: DeserializeOwned> FromRequest<Doors> for Body<T> {
     async fn from_request(request: Request, doors: &Doors) -> Result<Self, Refusal> {
         let Raw(bytes) = Raw::from_request(request, doors).await?;
         let bytes: &[u8] = if bytes.trim_ascii().is_empty() { b"{}" } else { &bytes };
-        let mut reader = serde_json::Deserializer::from_slice(bytes);
-        let read = serde_path_to_error::deserialize(&mut reader);
-        read.map(Body).map_err(|error| {
-            let path = error.path().to_string();
-            let place = if path == "." { "The body".to_owned() } else { format!("`{path}`") };
-            Refusal::malformed(format!("{place} is not understood: {}.", error.into_inner()))
-        })
+        Ok(Body(read_json(bytes)?))
     }
 }
 
 impl<T: DeserializeOwned> FromRequestParts<Doors> for Query<T> {
     type Rejection = Refusal;
     async fn from_request_parts(parts: &mut Parts, _: &Doors) -> Result<Self, Refusal> {
-        let query = parts.uri.query().unwrap_or_default();
-        let pairs = serde_urlencoded::Deserializer::new(form_urlencoded::parse(query.as_bytes()));
-        serde_path_to_error::deserialize(pairs).map(Query).map_err(|error| {
-            let path = error.path().to_string();
-            Refusal::malformed(format!("The parameter `{path}` is not understood: {}.", error.into_inner()))
-        })
+        Ok(Query(read_query(parts.uri.query().unwrap_or_default())?))
     }
 }

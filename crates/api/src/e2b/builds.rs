@@ -22,7 +22,12 @@ use axum::{
     routing::{get, post},
 };
 use carrel_control::{BuildStep, FilesHash, Steps, new_uuid};
-use carrel_model::{Grant, TemplateName, Timestamp, template::TemplatePhase};
+use carrel_model::{
+    Grant, TemplateName, Timestamp,
+    number::Cpus,
+    public::NewLimits,
+    sandbox::{DiskMb, MemoryMb},
+};
 use futures::{StreamExt, TryStreamExt};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -32,7 +37,7 @@ use super::{
     ask::{Body, Caller, Query},
     names,
     tags::name_again,
-    templates::{Titled, find, status},
+    templates::{Titled, build_id, find, status},
 };
 use crate::house::Doors;
 
@@ -62,6 +67,8 @@ struct Build {
     name: TemplateName,
     /// Its other names.
     tags: Vec<TemplateName>,
+    /// How much a sandbox on it may use, as far as anybody said.
+    limits: NewLimits,
     since: Instant,
     status: &'static str,
     entries: Vec<Entry>,
@@ -73,6 +80,8 @@ struct Entry {
     at: Timestamp,
     message: String,
     level: &'static str,
+    /// The step that was under way.
+    step: Option<usize>,
 }
 
 struct Ticket {
@@ -113,9 +122,35 @@ struct New {
     name: Option<String>,
     alias: Option<String>,
     tags: Option<Vec<String>>,
+    cpu_count: Option<u64>,
+    #[serde(rename = "memoryMB")]
+    memory_mb: Option<u64>,
+    min_free_disk_mb: Option<u64>,
+}
+
+impl New {
+    /// The size of its sandboxes. E2B takes whole processors, and memory from 128 MiB on.
+    fn limits(&self) -> Result<NewLimits, Refusal> {
+        let cpus = self.cpu_count.map(|count| {
+            let cpus = (count >= 1).then(|| Cpus::new(count as f64)).flatten();
+            cpus.ok_or_else(|| Refusal::malformed("`cpuCount`: expected a whole number from 1 to 64."))
+        });
+        let memory = self.memory_mb.map(|size| {
+            let memory = MemoryMb::new(size).filter(|_| size >= 128);
+            memory.ok_or_else(|| Refusal::malformed("`memoryMB`: expected a whole number from 128 to 1048576."))
+        });
+        // What is free at the start is what a sandbox may write.
+        let disk = self.min_free_disk_mb.filter(|size| *size > 0).map(|size| {
+            let disk = DiskMb::new(size);
+            disk.ok_or_else(|| Refusal::malformed("`minFreeDiskMb`: expected a whole number from 16 to 16777216."))
+        });
+        let (cpus, memory_mb, disk_mb) = (cpus.transpose()?, memory.transpose()?, disk.transpose()?);
+        Ok(NewLimits { cpus, memory_mb, disk_mb, ..NewLimits::default() })
+    }
 }
 
 async fn begin(State(doors): State<Doors>, Caller(_): Caller, Body(asked): Body<New>) -> Result<Response, Refusal> {
+    let limits = asked.limits()?;
     let given = asked.name.or(asked.alias).ok_or_else(|| Refusal::malformed("`name` is missing."))?;
     let given = given.trim().to_ascii_lowercase();
     let (base, tag) = names::split(&given);
@@ -142,7 +177,8 @@ async fn begin(State(doors): State<Doors>, Caller(_): Caller, Body(asked): Body<
         "aliases": [base],
     });
     let since = Instant::now();
-    doors.e2b.builds.keep(id, Build { name, tags: named, since, status: "waiting", entries: Vec::new(), reason: None });
+    let (status, entries, reason) = ("waiting", Vec::new(), None);
+    doors.e2b.builds.keep(id, Build { name, tags: named, limits, since, status, entries, reason });
     Ok((StatusCode::ACCEPTED, axum::Json(body)).into_response())
 }
 
@@ -233,7 +269,7 @@ struct Step {
 }
 
 impl Start {
-    fn understood(self) -> Result<Steps, Refusal> {
+    fn understood(self, build: &str, limits: NewLimits) -> Result<Steps, Refusal> {
         let anew = self.force || self.steps.iter().any(|step| step.force);
         let login = match self.from_image_registry {
             None => None,
@@ -255,7 +291,8 @@ impl Start {
         };
         let steps: Result<Vec<_>, _> = self.steps.into_iter().map(Step::understood).collect();
         let given = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
-        Ok(Steps { from, login, anew, steps: steps?, start: given(self.start_cmd), ready: given(self.ready_cmd) })
+        let (start, ready) = (given(self.start_cmd), given(self.ready_cmd));
+        Ok(Steps { from, login, anew, steps: steps?, start, ready, limits, build: Some(build.to_owned()) })
     }
 }
 
@@ -308,15 +345,15 @@ async fn start(
     Body(asked): Body<Start>,
 ) -> Result<StatusCode, Refusal> {
     let id = build_in(&path).to_owned();
-    let (name, tags) = {
+    let (name, tags, limits) = {
         let builds = doors.e2b.builds.builds();
         let build = builds.get(&id).ok_or_else(|| no_build(&id))?;
         if build.status != "waiting" {
             return Err(Refusal::new(409, format!("build {id} was started before")));
         }
-        (build.name.clone(), build.tags.clone())
+        (build.name.clone(), build.tags.clone(), build.limits.clone())
     };
-    let steps = asked.understood()?;
+    let steps = asked.understood(&id, limits)?;
     doors.control.templates().make_of(&grant, name.clone(), None, steps).await?;
     doors.e2b.builds.change(&id, |build| build.status = "building");
     tokio::spawn(async move {
@@ -324,7 +361,8 @@ async fn start(
         doors.e2b.builds.change(&id, |build| match followed {
             Ok(()) => build.status = "ready",
             Err(why) => {
-                build.entries.push(Entry { at: doors.control.now(), message: why.clone(), level: "error" });
+                let step = step_in(&why);
+                build.entries.push(Entry { at: doors.control.now(), message: why.clone(), level: "error", step });
                 (build.status, build.reason) = ("error", Some(why));
             }
         });
@@ -347,28 +385,59 @@ async fn follow(
 ) -> Result<(), String> {
     let desk = doors.control.templates();
     let mut log = desk.log(grant, name, 0).await.map_err(|error| error.to_string())?;
-    let mut line = Vec::new();
+    let mut lines = Lines::default();
     while let Some(chunks) = log.next().await.map_err(|error| error.to_string())? {
-        let mut entries = Vec::new();
-        for byte in chunks.iter().flat_map(|chunk| chunk.bytes.iter()) {
-            if *byte == b'\n' {
-                let message = String::from_utf8_lossy(&line).into_owned();
-                entries.push(Entry { at: doors.control.now(), message, level: "info" });
-                line.clear();
-            } else {
-                line.push(*byte);
-            }
-        }
+        let entries = lines.of(chunks.iter().flat_map(|chunk| chunk.bytes.iter()), doors.control.now());
         doors.e2b.builds.change(id, |build| build.entries.extend(entries));
     }
     let made = desk.get(grant, name).await.map_err(|error| error.to_string())?;
-    if made.phase != TemplatePhase::Ready {
-        return Err(made.note.unwrap_or_else(|| "it could not be made".into()));
+    if let Some(why) = made.failure() {
+        return Err(why.to_owned());
     }
     for tag in tags {
         name_again(doors, grant, name, tag.clone()).await.map_err(|refusal| refusal.body()["message"].to_string())?;
     }
     Ok(())
+}
+
+/// Cuts what a builder prints into lines, and knows which step each belongs to.
+#[derive(Default)]
+struct Lines {
+    line: Vec<u8>,
+    step: Option<usize>,
+    /// How many there are.
+    count: Option<usize>,
+}
+
+impl Lines {
+    fn of<'b>(&mut self, bytes: impl Iterator<Item = &'b u8>, at: Timestamp) -> Vec<Entry> {
+        let mut entries = Vec::new();
+        for byte in bytes {
+            if *byte != b'\n' {
+                self.line.push(*byte);
+                continue;
+            }
+            let message = String::from_utf8_lossy(&self.line).into_owned();
+            self.line.clear();
+            // Steps are counted, one after the other: what a command prints of others is not taken for it.
+            if let Some((number, count)) = begins(&message)
+                && number == self.step.unwrap_or(0) + 1
+                && self.count.is_none_or(|known| known == count)
+            {
+                (self.step, self.count) = (Some(number), Some(count));
+            }
+            entries.push(Entry { at, message, level: "info", step: self.step });
+        }
+        entries
+    }
+}
+
+/// The step that begins with this line, and how many there are: `step 2/5 RUN …`.
+fn begins(line: &str) -> Option<(usize, usize)> {
+    let (number, rest) = line.strip_prefix("step ")?.split_once('/')?;
+    let (count, _) = rest.split_once(' ')?;
+    let (number, count) = (number.parse().ok()?, count.parse::<usize>().ok()?);
+    (1..=count).contains(&number).then_some((number, count))
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -377,6 +446,79 @@ struct Ask {
     logs_offset: usize,
     limit: Option<usize>,
     level: Option<String>,
+    /// From this millisecond on, or up to it.
+    cursor: Option<i64>,
+    direction: Option<String>,
+    source: Option<String>,
+}
+
+impl Ask {
+    fn check(&self) -> Result<(), Refusal> {
+        let odd =
+            |given: &Option<String>, known: &[&str]| given.as_ref().is_some_and(|it| !known.contains(&it.as_str()));
+        if odd(&self.level, &["debug", "info", "warn", "error"]) {
+            return Err(Refusal::malformed("`level` is debug, info, warn or error."));
+        }
+        if odd(&self.direction, &["forward", "backward"]) {
+            return Err(Refusal::malformed("`direction` is forward or backward."));
+        }
+        if odd(&self.source, &["temporary", "persistent"]) {
+            return Err(Refusal::malformed("`source` is temporary or persistent."));
+        }
+        Ok(())
+    }
+
+    /// What is asked for of all that was said.
+    fn taken(&self, mut entries: Vec<Entry>) -> Vec<Entry> {
+        let backward = self.direction.as_deref() == Some("backward");
+        if let Some(from) = self.cursor {
+            entries.retain(|entry| match backward {
+                true => entry.at.as_millisecond() <= from,
+                false => entry.at.as_millisecond() >= from,
+            });
+        }
+        if backward {
+            entries.reverse();
+        }
+        let errors_alone = matches!(self.level.as_deref(), Some("warn" | "error"));
+        let most = self.limit.unwrap_or(100).clamp(1, 1000);
+        let taken = entries.into_iter().skip(self.logs_offset).take(most);
+        taken.filter(|entry| !errors_alone || entry.level == "error").collect()
+    }
+}
+
+/// How a build went: what is remembered of it, or what was written down when that was in an earlier life.
+async fn recalled(
+    doors: &Doors,
+    grant: &Grant,
+    name: &TemplateName,
+    id: &str,
+) -> Result<(&'static str, Vec<Entry>, Option<String>), Refusal> {
+    let known = {
+        let builds = doors.e2b.builds.builds();
+        builds.get(id).map(|build| (build.status, build.entries.clone(), build.reason.clone()))
+    };
+    if let Some(known) = known {
+        return Ok(known);
+    }
+    let view = find(doors, grant, name).await.map_err(|_| no_build(id))?;
+    let is_named = view.source.as_ref().is_some_and(|source| source.get("build_id").is_some());
+    if is_named && build_id(&view) != id {
+        return Err(no_build(id));
+    }
+    let mut entries = Vec::new();
+    // One that is under way is not waited for: whoever asks, asks again.
+    if view.phase.is_settled() {
+        let mut lines = Lines::default();
+        let at = view.ready_at.or(view.updated_at).unwrap_or_else(|| doors.control.now());
+        if let Ok(mut log) = doors.control.templates().log(grant, name, 0).await {
+            while let Ok(Some(chunks)) = log.next().await {
+                entries.extend(lines.of(chunks.iter().flat_map(|chunk| chunk.bytes.iter()), at));
+            }
+        }
+    }
+    let failed = view.failure().map(str::to_owned);
+    Ok((if failed.is_some() { "error" } else { status(view.phase) }, entries, failed))
 }
 
 async fn show_status(
@@ -387,19 +529,9 @@ async fn show_status(
     Query(ask): Query<Ask>,
 ) -> Result<axum::Json<Value>, Refusal> {
     let id = build_in(&path).to_owned();
-    let known = {
-        let builds = doors.e2b.builds.builds();
-        builds.get(&id).map(|build| (build.status, build.entries.clone(), build.reason.clone()))
-    };
-    // After a restart the template itself is all that is remembered.
-    let (status, entries, reason) = match known {
-        Some(known) => known,
-        None => {
-            let view = find(&doors, &grant, &name).await.map_err(|_| no_build(&id))?;
-            (status(view.phase), Vec::new(), view.note)
-        }
-    };
-    let entries: Vec<Value> = taken(&entries, &ask).map(shown).collect();
+    ask.check()?;
+    let (status, entries, reason) = recalled(&doors, &grant, &name, &id).await?;
+    let entries: Vec<Value> = ask.taken(entries).iter().map(shown).collect();
     let lines: Vec<&Value> = entries.iter().map(|entry| &entry["message"]).collect();
     let mut body = json!({
         "templateID": names::theirs(&name),
@@ -411,42 +543,63 @@ async fn show_status(
     if let Some(reason) = reason.filter(|_| status == "error") {
         body["reason"] = json!({ "message": reason });
         if let Some(step) = step_in(&reason) {
-            body["reason"]["step"] = step.into();
+            body["reason"]["step"] = step.to_string().into();
         }
     }
     Ok(axum::Json(body))
 }
 
-fn taken<'e>(entries: &'e [Entry], ask: &Ask) -> impl Iterator<Item = &'e Entry> {
-    let errors_alone = matches!(ask.level.as_deref(), Some("warn" | "error"));
-    let skipped = entries.iter().skip(ask.logs_offset).take(ask.limit.unwrap_or(100).clamp(1, 1000));
-    skipped.filter(move |entry| !errors_alone || entry.level == "error")
-}
-
 fn shown(entry: &Entry) -> Value {
     let mut shown = json!({ "timestamp": entry.at.to_string(), "message": entry.message, "level": entry.level });
-    if let Some(step) = step_in(&entry.message) {
-        shown["step"] = step.into();
+    if let Some(step) = entry.step {
+        shown["step"] = step.to_string().into();
     }
     shown
 }
 
-/// The step that a sentence of the builder is about; the SDKs show its line in their user's code.
-fn step_in(text: &str) -> Option<String> {
-    let (_, rest) = text.split_once("step ")?;
-    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
-    Some(digits).filter(|digits| !digits.is_empty())
+/// The step that a failure was in, as its sentence begins; the SDKs show its line in their user's code.
+fn step_in(why: &str) -> Option<usize> {
+    let (_, rest) = why.split_once("It could not be made: step ")?;
+    let end = rest.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(rest.len());
+    rest[..end].parse().ok()
 }
 
 async fn show_logs(
     State(doors): State<Doors>,
-    Caller(_): Caller,
-    Titled(_): Titled,
+    Caller(grant): Caller,
+    Titled(name): Titled,
     Path(path): Path<Vec<(String, String)>>,
     Query(ask): Query<Ask>,
 ) -> Result<axum::Json<Value>, Refusal> {
-    let id = build_in(&path);
-    let entries = doors.e2b.builds.builds().get(id).map(|build| build.entries.clone());
-    let entries = entries.ok_or_else(|| no_build(id))?;
-    Ok(axum::Json(json!({ "logs": taken(&entries, &ask).map(shown).collect::<Vec<_>>() })))
+    ask.check()?;
+    let (_, entries, _) = recalled(&doors, &grant, &name, build_in(&path)).await?;
+    Ok(axum::Json(json!({ "logs": ask.taken(entries).iter().map(shown).collect::<Vec<_>>() })))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_command_prints_of_steps_is_not_taken_for_the_builders() {
+        let said =
+            "FROM host\nstep 1/2 RUN a\nin step 2 of my own\nstep 2/9 x\nstep 9/9 x\nstep 2/2 RUN b\nstep 1/2 y\n";
+        let entries = Lines::default().of(said.as_bytes().iter(), Timestamp::UNIX_EPOCH);
+        let steps: Vec<_> = entries.iter().map(|entry| entry.step).collect();
+        assert_eq!(steps, [None, Some(1), Some(1), Some(1), Some(1), Some(2), Some(2)]);
+        let failed = "It could not be made: step 2 (line 2) failed: `echo step 7`.";
+        assert_eq!(step_in(failed), Some(2));
+        assert_eq!(step_in("It could not be made: there is no step 7 anywhere."), None);
+    }
+
+    #[test]
+    fn a_size_is_taken_as_e2b_takes_it() {
+        let of = |body: Value| serde_json::from_value::<New>(body).expect("a question").limits();
+        let limits = of(json!({"name": "x", "cpuCount": 4, "memoryMB": 2048})).expect("a size");
+        assert_eq!((limits.cpus.map(Cpus::get), limits.memory_mb.map(MemoryMb::get)), (Some(4.0), Some(2048)));
+        assert_eq!(of(json!({"name": "x"})).expect("no size"), NewLimits::default());
+        for bad in [json!({"cpuCount": 0}), json!({"cpuCount": 65}), json!({"memoryMB": 127})] {
+            assert!(of(bad.clone()).is_err(), "{bad}");
+        }
+    }
 }

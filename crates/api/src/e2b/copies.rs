@@ -90,19 +90,8 @@ async fn snapshot(
 ) -> Result<Response, Refusal> {
     alive(&doors, &grant, &id).await?;
     let name = asked.name.as_deref().map(names::ours).transpose()?;
-    // The same name again is a new version of it.
-    if let Some(name) = &name {
-        let known: Result<carrel_model::TemplateName, _> = match name.as_str().starts_with(SNAPSHOT) {
-            true => Ok(name.clone()),
-            false => format!("{SNAPSHOT}{name}").parse(),
-        };
-        if let Ok(known) = known
-            && doors.control.templates().get(&grant, &known).await.is_ok()
-        {
-            doors.control.templates().remove(&grant, &known).await?;
-        }
-    }
     let new = NewSnapshot { name, memory: Some(asked.memory != Some(false)) };
+    // The same name again is a new version of it.
     let kept = doors.control.sandboxes().snapshot(&grant, &id, new).await;
     let kept = kept.map_err(|error| Refusal::of_sandbox(&id, error))?;
     Ok((StatusCode::CREATED, axum::Json(shown(&kept))).into_response())

@@ -1,12 +1,12 @@
-//! The template `code-interpreter-v1`: made the first time that somebody asks for it.
+//! The template `code-interpreter-v1`: made the first time that somebody asks for it, or ahead when the operator wants it.
 //!
 //! It stands on the host's own programs. Kernels come from Python's package index, into a folder of their own that belongs
 //! to the user, so that cells can install more; what drives them is this same program under another verb.
 
 use std::time::Duration;
 
-use carrel_control::{BuildStep, Error, Given, Steps};
-use carrel_model::{Grant, TemplateName, template::TemplatePhase};
+use carrel_control::{BuildStep, Control, Error, Given, Steps};
+use carrel_model::{Grant, TemplateName, public::NewLimits, template::TemplatePhase};
 
 use super::{Refusal, names};
 use crate::house::Doors;
@@ -27,6 +27,20 @@ pub struct Interpreter {
     pub verb: String,
     /// What Python kernels read first.
     pub startup: String,
+}
+
+/// Has the template made ahead of the first who asks for it. What comes of it is told where templates are shown, and is
+/// never a reason not to serve.
+pub async fn prepare_ahead(control: &Control, interpreter: &Interpreter) {
+    let name: TemplateName = names::INTERPRETER.parse().expect("a good name");
+    let desk = control.templates();
+    if desk.is_ready(&name) {
+        return;
+    }
+    match desk.make_ahead(name, steps(interpreter)).await {
+        Ok(_) => tracing::info!(template = names::INTERPRETER, "it is being made; `carrel template log` shows how"),
+        Err(error) => tracing::warn!(template = names::INTERPRETER, %error, "it is not made ahead"),
+    }
 }
 
 /// Makes sure that the template is there; says so when it takes longer than a caller waits.
@@ -59,7 +73,9 @@ pub(super) async fn prepare(doors: &Doors, grant: &Grant, name: &TemplateName) -
         Err(_) => Err(Refusal::new(
             503,
             format!(
-                "template '{}' is being made for the first time, which takes a minute or two; ask again",
+                "template '{}' is being made for the first time, which takes a minute or two; ask again \
+                 (`carrel template log {}` shows how it goes)",
+                names::INTERPRETER,
                 names::INTERPRETER
             ),
         )
@@ -97,5 +113,7 @@ fn steps(interpreter: &Interpreter) -> Steps {
         ],
         start: Some(format!("exec {FOLDER}/carrel {} {FOLDER}/kernels", interpreter.verb)),
         ready: Some("curl -sf http://127.0.0.1:49999/health || python3 -c 'import urllib.request as r; r.urlopen(\"http://127.0.0.1:49999/health\")'".into()),
+        limits: NewLimits::default(),
+        build: None,
     }
 }

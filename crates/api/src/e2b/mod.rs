@@ -6,7 +6,7 @@
 //! | `templates`, `builds`, `tags` | templates, as the SDKs' builder makes them |
 //! | `interpreter` | the template that the code interpreter's SDKs start from |
 //! | `volumes`, `secrets` | what outlives sandboxes, and what is put into their requests on the way out |
-//! | `plane` | the way into sandboxes: by host name, by header, by token |
+//! | `plane`, `nobody` | the way into sandboxes: by host name, by header, by token; what is said where there is nobody |
 //! | `ask`, `refusal`, `words`, `names`, `network` | how questions are read and answers written |
 //!
 //! Fields that nobody knows are passed over, since every release of the SDKs brings new ones. Those that are known, change
@@ -18,6 +18,7 @@ mod copies;
 pub(crate) mod interpreter;
 mod names;
 mod network;
+mod nobody;
 mod pauses;
 pub(crate) mod plane;
 mod refusal;
@@ -34,8 +35,10 @@ use axum::{
     Router,
     body::Body,
     extract::{Request, State},
+    http::HeaderValue,
     middleware::Next,
     response::{IntoResponse, Response},
+    routing::get,
 };
 
 use crate::{door::Problem, house::Doors};
@@ -58,6 +61,8 @@ const THEIRS: [&str; 10] = [
 
 pub(crate) fn routes() -> Router<Doors> {
     Router::new()
+        // E2B's name for it. With a token it is asked of an envd, and does not come here.
+        .route("/health", get(crate::health::ready))
         .merge(sandboxes::routes())
         .merge(pauses::routes())
         .merge(copies::routes())
@@ -75,7 +80,7 @@ fn is_theirs(path: &str) -> bool {
 }
 
 /// Says no in E2B's words wherever E2B's clients ask: also when no route answers, and when a handler breaks.
-pub(crate) async fn in_their_words(State(_): State<Doors>, request: Request, next: Next) -> Response {
+pub(crate) async fn in_their_words(State(doors): State<Doors>, request: Request, next: Next) -> Response {
     let path = request.uri().path();
     // The SDKs say whose they are, also where they lost their way.
     let is_sdk = request.headers().get("publisher").is_some_and(|publisher| publisher == "e2b");
@@ -83,10 +88,14 @@ pub(crate) async fn in_their_words(State(_): State<Doors>, request: Request, nex
     // The SDKs send a body, if only its end, with every request: whoever does not read it must not hang up on them.
     let request = if is_theirs { request.map(|body| Body::new(rest::ReadToTheEnd::new(body))) } else { request };
     let mut response = next.run(request).await;
-    match response.extensions_mut().remove::<Told>() {
+    let mut response = match response.extensions_mut().remove::<Told>() {
         Some(told) if is_theirs => Refusal::from(told).into_response(),
         _ => response,
+    };
+    if is_theirs && response.headers().contains_key("ratelimit-remaining") {
+        response.headers_mut().insert("ratelimit-limit", HeaderValue::from(doors.options.burst.get()));
     }
+    response
 }
 
 /// What this door remembers from one request to the next. None of it is missed after a restart.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use carrel_model::{
-    public::{NewNetwork, SandboxView},
+    public::{NewNetwork, SandboxView, an_object},
     sandbox::{
         AddressRange, Authorities, ExitProxy, ExitTls, HeaderName, HeaderText, Headers, HostRule, NetworkMode,
         PortAccess, PortHost, ProxyAddress, ProxyWord, ServerName,
@@ -25,6 +25,7 @@ pub(super) struct Asked {
     allow_out: Option<Vec<String>>,
     deny_out: Option<Vec<String>>,
     dns_servers: Option<Vec<String>>,
+    #[serde(deserialize_with = "an_object")]
     egress_proxy: Option<AskedProxy>,
     mask_request_host: Option<String>,
     https_ports: Option<Vec<u16>>,
@@ -37,6 +38,7 @@ struct AskedProxy {
     address: ProxyAddress,
     username: Option<ProxyWord>,
     password: Option<ProxyWord>,
+    #[serde(default, deserialize_with = "an_object")]
     tls: Option<AskedTls>,
 }
 
@@ -51,6 +53,7 @@ struct AskedTls {
 
 #[derive(Debug, Deserialize)]
 struct Rule {
+    #[serde(default, deserialize_with = "an_object")]
     transform: Option<Transform>,
 }
 
@@ -80,6 +83,14 @@ impl Asked {
         }
         let rules: Result<Vec<_>, _> = allow.iter().map(|rule| host_rule(rule)).collect();
         let rules = rules?;
+        if let Some(name) = rules.iter().find(|rule| rule.range().is_none()).filter(|_| !denies_all) {
+            return Err(Refusal::malformed(format!(
+                "`allowOut` holds the name `{}`, and `denyOut` does not hold `{}`: everything else would stay open. \
+                 Add it to `denyOut`.",
+                name.as_str(),
+                EVERYWHERE[0]
+            )));
+        }
         Ok(match (denies_all, rules.is_empty()) {
             (true, true) => NewNetwork { mode: NetworkMode::None, ..open },
             (true, false) => NewNetwork { mode: NetworkMode::Allow, allow: rules, ..open },
@@ -127,6 +138,9 @@ impl Asked {
         for (host, rules) in self.rules.iter().flatten() {
             let odd = |why: &str| Refusal::malformed(format!("`network.rules` for `{host}`: {why}."));
             let key = HostRule::try_from(host.to_ascii_lowercase()).map_err(|malformed| odd(malformed.rule))?;
+            if rules.iter().filter(|rule| rule.transform.is_some()).count() > 1 {
+                return Err(odd("one transform is all that a host has; put its headers into it"));
+            }
             for rule in rules {
                 let given = rule.transform.as_ref().and_then(|transform| transform.headers.clone());
                 for (name, text) in given.unwrap_or_default() {
@@ -222,7 +236,7 @@ mod tests {
             (json!({"denyOut": ["0.0.0.0/0"]}), None, NetworkMode::None, 0, 0),
             (json!({"denyOut": ["10.0.0.0/8", "8.8.8.8"]}), None, NetworkMode::Open, 0, 2),
             (json!({"denyOut": ["8.8.0.0/16"], "allowOut": ["8.8.8.8"]}), None, NetworkMode::Open, 1, 1),
-            (json!({"allowOut": ["example.org"]}), None, NetworkMode::Open, 0, 0),
+            (json!({"allowOut": ["8.8.8.8"]}), None, NetworkMode::Open, 0, 0),
             (json!({"allowOut": ["1.2.3.0/24", "*.example.org"]}), Some(false), NetworkMode::Allow, 2, 0),
             (json!({"allowOut": ["*"], "denyOut": ["0.0.0.0/0"]}), None, NetworkMode::Open, 0, 0),
         ] {
@@ -232,6 +246,9 @@ mod tests {
         for bad in [
             json!({"denyOut": ["example.org"]}),
             json!({"denyOut": ["10.0.0.0/40"]}),
+            json!({"allowOut": ["example.org"]}),
+            json!({"allowOut": ["*.example.org", "1.2.3.4"], "denyOut": ["10.0.0.0/8"]}),
+            json!({"rules": {"x.org": [{"transform": {"headers": {"a": "1"}}}, {"transform": {"headers": {"b": "2"}}}]}}),
             json!({"allowOut": ["http://x"], "denyOut": ["0.0.0.0/0"]}),
             json!({"rules": {"x.org": [{"transform": {"headers": {"Host": "y"}}}]}}),
             json!({"rules": {"x.org": [{"transform": {"headers": {"a": "${e2b.identity.tokens.aws}"}}}]}}),

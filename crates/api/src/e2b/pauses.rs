@@ -9,7 +9,7 @@ use axum::{
 };
 use carrel_model::{
     Grant, SandboxId,
-    sandbox::{Depth, Phase},
+    sandbox::{AtEnd, Depth, Phase},
 };
 use serde::Deserialize;
 
@@ -32,6 +32,7 @@ pub(super) fn routes() -> Router<Doors> {
 #[serde(rename_all = "camelCase")]
 struct Pause {
     memory: Option<bool>,
+    require_healthy_guest: Option<bool>,
 }
 
 async fn pause(
@@ -40,9 +41,17 @@ async fn pause(
     Named(id): Named,
     Body(asked): Body<Pause>,
 ) -> Result<StatusCode, Refusal> {
-    let (_, state) = alive(&doors, &grant, &id).await?;
+    // To whoever pauses, 409 says that it is done.
+    let (_, state) = alive(&doors, &grant, &id).await.map_err(Refusal::not_in_conflict)?;
     if state == "paused" {
         return Err(Refusal::new(409, format!("Sandbox {id} is already paused")));
+    }
+    if asked.require_healthy_guest == Some(true) {
+        let answers = doors.control.sandboxes().answers(&grant, &id).await;
+        if !answers.map_err(|error| Refusal::of_sandbox(&id, error))? {
+            let message = format!("Sandbox {id} was not paused: nobody answers inside");
+            return Err(Refusal::new(503, message).for_good());
+        }
     }
     let depth = if asked.memory == Some(false) { Depth::Files } else { Depth::Frozen };
     sleep(&doors, &grant, &id, depth).await?;
@@ -88,7 +97,7 @@ async fn connect(
     if asked.memory == Some(false) && state == "paused" {
         sleep(&doors, &grant, &id, Depth::Files).await?;
     }
-    wake(&doors, &grant, &headers, &id, asked.timeout.unwrap_or(300), status).await
+    wake(&doors, &grant, &headers, &id, (asked.timeout.unwrap_or(300), None), status).await
 }
 
 #[derive(Debug, Deserialize)]
@@ -106,17 +115,15 @@ async fn resume(
     Named(id): Named,
     Body(asked): Body<Resume>,
 ) -> Result<Response, Refusal> {
-    let (view, state) = alive(&doors, &grant, &id).await?;
+    let (_, state) = alive(&doors, &grant, &id).await?;
     if state == "running" {
         return Err(Refusal::new(409, format!("Sandbox {id} is already running")));
     }
-    if asked.auto_pause.is_some_and(|auto_pause| auto_pause != view.auto_pause) && asked.auto_pause == Some(true) {
-        return Err(Refusal::malformed("`autoPause` is chosen when a sandbox is created; it stays as it was."));
-    }
+    let at_end = asked.auto_pause.map(|pauses| if pauses { AtEnd::Pause } else { AtEnd::Destroy });
     if asked.memory == Some(false) {
         sleep(&doors, &grant, &id, Depth::Files).await?;
     }
-    wake(&doors, &grant, &headers, &id, asked.timeout.unwrap_or(15), StatusCode::CREATED).await
+    wake(&doors, &grant, &headers, &id, (asked.timeout.unwrap_or(15), at_end), StatusCode::CREATED).await
 }
 
 async fn wake(
@@ -124,12 +131,12 @@ async fn wake(
     grant: &Grant,
     headers: &HeaderMap,
     id: &SandboxId,
-    seconds: u64,
+    (seconds, at_end): (u64, Option<AtEnd>),
     status: StatusCode,
 ) -> Result<Response, Refusal> {
     let desk = doors.control.sandboxes();
     let lifetime = lifetime(seconds)?;
-    desk.take_up(grant, id, lifetime).await.map_err(|error| Refusal::of_sandbox(id, error))?;
+    desk.take_up(grant, id, lifetime, at_end).await.map_err(|error| Refusal::of_sandbox(id, error))?;
     let view = desk.until(grant, id, PATIENCE, |view| view.phase != Phase::Paused).await?;
     match view.phase {
         Phase::Ready => Ok((status, axum::Json(connection(doors, grant, headers, &view).await?)).into_response()),

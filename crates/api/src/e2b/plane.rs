@@ -16,15 +16,20 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use carrel_control::{Codec, Destination, PortVisit, TurnedAway};
-use carrel_model::{Grant, SandboxId, public::SandboxView};
-use serde_json::json;
+use carrel_model::{Grant, SandboxId};
 use tower_http::timeout::TimeoutBody;
 
-use super::{Refusal, ask::sandbox_id, refusal::tombstone, rest::ReadToTheEnd};
+use super::{
+    Refusal,
+    ask::sandbox_id,
+    nobody::{self, Nobody, turned_away},
+    rest::ReadToTheEnd,
+};
 use crate::{
     door::{Asker, Origin, Passage, is_our_key, pass_on},
+    fellows,
     house::{BODY_RESTS, Doors},
-    passes,
+    passes::{self, Shown},
 };
 
 /// Where envd answers.
@@ -37,9 +42,38 @@ const LARGEST_QUESTION: usize = 16 << 20;
 
 /// A sandbox and one of its ports.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Place {
-    id: SandboxId,
-    port: u16,
+pub(super) struct Place {
+    pub(super) id: SandboxId,
+    pub(super) port: u16,
+}
+
+/// What a request says where a place should be named.
+#[derive(Debug, PartialEq, Eq)]
+enum Odd {
+    /// No sandbox ever had this id.
+    Sandbox(String),
+    /// This is no port.
+    Port(String),
+}
+
+impl Odd {
+    fn sandbox(text: &str) -> Odd {
+        Odd::Sandbox(text.chars().take(64).collect())
+    }
+
+    fn port(text: &str) -> Odd {
+        Odd::Port(text.chars().take(64).collect())
+    }
+
+    fn told(&self) -> Response {
+        match self {
+            Odd::Sandbox(id) => Nobody::known_as(id).into_response(),
+            Odd::Port(port) => {
+                let message = format!("`{port}` is no port of a sandbox: expected a whole number from 1 to 65535");
+                Refusal::malformed(message).into_response()
+            }
+        }
+    }
 }
 
 /// Passes on what is for a sandbox, before anything else is looked at.
@@ -51,52 +85,68 @@ pub(crate) async fn by_name(State(doors): State<Doors>, request: Request, next: 
     {
         parts.headers.insert(header::HOST, host);
     }
-    let place = match named(&parts.headers, &parts.uri) {
-        Some(Ok(place)) => Some(place),
-        Some(Err(shown)) => return unknown(&shown),
+    let wants_page = nobody::wants_page(&parts.headers);
+    let place = match named(&parts.headers, &parts.uri, doors.options.public_authority.as_deref()) {
+        Some(Ok(place)) => Ok(Some(place)),
+        Some(Err(odd)) => Err(odd.told()),
         None if asks_envd(&parts) => match by_token(&doors, &parts).await {
-            Some(place) => Some(place),
+            Some(place) => Ok(Some(place)),
             // Whose token it was is not known any more: it has ended.
-            None if parts.uri.path() == "/health" => return unknown(""),
+            None if parts.uri.path() == "/health" => Err(Nobody::known_as("").into_response()),
             None => {
                 let message = "unauthorized access: no sandbox is named, and none has this token or signature";
-                return Refusal::new(401, message).into_response();
+                Err(Refusal::new(401, message).into_response())
             }
         },
-        None => None,
+        None => Ok(None),
     };
     let request = Request::from_parts(parts, body);
-    match place {
-        Some(place) => visit(&doors, place, request).await.unwrap_or_else(|refused| refused),
-        None => next.run(request).await,
-    }
+    let answer = match place {
+        Ok(Some(place)) => match fellows::pass_on_inside(&doors, &place.id, request).await {
+            Ok(passed) => passed,
+            Err(request) => visit(&doors, place, request).await.unwrap_or_else(|refused| refused),
+        },
+        Ok(None) => return next.run(request).await,
+        Err(refused) => refused,
+    };
+    if wants_page { nobody::as_page(answer) } else { answer }
 }
 
-/// The place that a request names, when it names one; what it says instead, when that cannot be one.
-fn named(headers: &HeaderMap, uri: &Uri) -> Option<Result<Place, String>> {
-    let host = uri.host().or_else(|| headers.get(header::HOST)?.to_str().ok()).unwrap_or_default();
-    if let Some(place) = host.split_once('.').and_then(|(label, _)| by_label(label)) {
-        return Some(Ok(place));
+/// The place that a request names, when it names one; what it says instead, when that cannot be one. `own` is the name
+/// of the house, whatever that looks like.
+fn named(headers: &HeaderMap, uri: &Uri, own: Option<&str>) -> Option<Result<Place, Odd>> {
+    let shown = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    let host = uri.host().or(shown).unwrap_or_default();
+    let is_own = own.is_some_and(|own| Some(own) == shown || own == host);
+    if !is_own && let Some(named) = host.split_once('.').and_then(|(label, _)| by_label(label)) {
+        return Some(named);
     }
     let id = headers.get("e2b-sandbox-id")?.to_str().unwrap_or_default();
     // Older SDKs name their last sandbox also when they ask the house itself, and show their key there.
     if super::is_theirs(uri.path()) && headers.get("x-api-key").is_some_and(is_our_key) {
         return None;
     }
-    let port = match headers.get("e2b-sandbox-port") {
-        Some(port) => port.to_str().ok().and_then(|port| port.trim().parse().ok()).filter(|port| *port > 0),
-        None => Some(ENVD),
-    };
-    Some(match (sandbox_id(id), port) {
-        (Some(id), Some(port)) => Ok(Place { id, port }),
-        _ => Err(id.chars().take(64).collect()),
-    })
+    let Some(id) = sandbox_id(id) else { return Some(Err(Odd::sandbox(id))) };
+    let Some(port) = headers.get("e2b-sandbox-port") else { return Some(Ok(Place { id, port: ENVD })) };
+    let text = String::from_utf8_lossy(port.as_bytes());
+    let port = port_in(text.trim()).ok_or_else(|| Odd::port(&text));
+    Some(port.map(|port| Place { id, port }))
 }
 
-fn by_label(label: &str) -> Option<Place> {
-    let (port, id) = label.split_once('-')?;
-    let port = port.parse::<u16>().ok().filter(|port| *port > 0)?;
-    Some(Place { id: sandbox_id(id)?, port })
+/// A label that reads like a sandbox's. Numbers with dashes between them are the names of machines.
+fn by_label(label: &str) -> Option<Result<Place, Odd>> {
+    let (port, name) = label.split_once('-')?;
+    let is_number = !port.is_empty() && port.bytes().all(|digit| digit.is_ascii_digit());
+    if !is_number || !name.starts_with(|first: char| first.is_ascii_alphabetic()) {
+        return None;
+    }
+    let Some(port) = port_in(port) else { return Some(Err(Odd::port(port))) };
+    Some(sandbox_id(name).map(|id| Place { id, port }).ok_or_else(|| Odd::sandbox(name)))
+}
+
+fn port_in(text: &str) -> Option<u16> {
+    let is_number = text.bytes().all(|digit| digit.is_ascii_digit());
+    text.parse().ok().filter(|port| is_number && *port > 0)
 }
 
 /// Paths that only envd answers. The others that it has in common with us are asked of it by name.
@@ -167,25 +217,21 @@ async fn visit(doors: &Doors, place: Place, request: Request) -> Result<Response
     let origin = Origin::from_request_parts(&mut parts, doors).await.ok().and_then(|origin| origin.text());
     let token = parts.headers.get("e2b-traffic-access-token").and_then(|token| token.to_str().ok()).map(str::to_owned);
     let visit = |grant| PortVisit { to, grant, token: token.as_deref(), origin: origin.as_deref() };
-    let mut visited = doors.control.ports().visit(id, visit(None)).await;
-    if let Err(TurnedAway::KeyWanted) = visited
-        && let Some((code, rest)) = passes::code_in(&parts.uri)
-        && let Some(pass) = doors.passes.redeem(&code, id, *port)
-    {
-        let cookie = passes::set_cookie(&pass, doors.options.secure);
-        let about =
-            [(header::LOCATION, rest), (header::SET_COOKIE, cookie), (header::CACHE_CONTROL, "no-store".into())];
-        return Ok((axum::http::StatusCode::SEE_OTHER, about).into_response());
+    let secure = doors.options.secure;
+    if let Some(welcome) = doors.passes.welcome(&parts.method, &parts.uri, &parts.headers, id, *port, secure) {
+        return Ok(welcome);
     }
-    let passed = match visited {
-        Err(TurnedAway::KeyWanted) => doors.passes.grant(&parts.headers, id, *port),
-        _ => None,
-    };
-    if let Some(grant) = &passed
+    let mut visited = doors.control.ports().visit(id, visit(None)).await;
+    let pass = doors.passes.grant(&parts.method, &parts.headers, id, *port);
+    if let (Err(TurnedAway::KeyWanted), Some((grant, _))) = (&visited, &pass)
         && doors.control.keys().stands(&grant.key).await.unwrap_or(false)
     {
         visited = doors.control.ports().visit(id, visit(Some(grant))).await;
     }
+    let page = match &pass {
+        Some((_, Shown::Within(page))) if passes::is_for_a_frame(&parts.headers) => Some(page.clone()),
+        _ => None,
+    };
     passes::keep_to_ourselves(&mut parts.headers);
     if let Err(TurnedAway::KeyWanted) = visited {
         let Asker(grant): Asker =
@@ -206,8 +252,12 @@ async fn visit(doors: &Doors, place: Place, request: Request) -> Result<Response
     let passed = pass_on(doors, line, passage, Request::from_parts(parts, body)).await;
     let mut response = passed.map_err(|error| {
         tracing::debug!(?error, sandbox = %id, port, "a visit broke off");
-        answer(502, &place, "The sandbox is running but port is not open: it hung up without an answer", true)
+        Nobody::at_port(&place, "The sandbox is running but port is not open: it hung up without an answer")
+            .into_response()
     })?;
+    if let Some(page) = page {
+        passes::let_be_framed(&page, response.headers_mut());
+    }
     if to == Destination::Envd {
         // A signed address may stand at our own origin, and a file is whatever somebody wrote: a browser must not run it there.
         response.headers_mut().append(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static("sandbox"));
@@ -251,51 +301,16 @@ async fn for_envd(doors: &Doors, id: &SandboxId, parts: &mut Parts, body: Body) 
     }
 }
 
-/// How E2B's proxy says that there is nobody.
-fn turned_away(place: &Place, turned: TurnedAway) -> Response {
-    let gone = |view: &SandboxView| format!("The sandbox was not found: {}", tombstone(view));
-    match turned {
-        TurnedAway::Unknown => unknown(place.id.as_str()),
-        TurnedAway::Ended(view) => answer(502, place, &gone(&view), false),
-        TurnedAway::Asleep(_) => {
-            answer(502, place, "The sandbox was not found: it is paused; connect to it to wake it", false)
-        }
-        TurnedAway::NotReady(_) => answer(409, place, "The sandbox is not ready yet", false),
-        TurnedAway::Closed => answer(502, place, "The sandbox is running but port is not open", true),
-        TurnedAway::KeyWanted | TurnedAway::TokenWanted => answer(
-            403,
-            place,
-            "This sandbox's ports are not public: send its traffic access token in `E2B-Traffic-Access-Token`",
-            true,
-        ),
-        TurnedAway::Failed(error) => Refusal::of_sandbox(&place.id, error).into_response(),
-    }
-}
-
-fn unknown(id: &str) -> Response {
-    let body = json!({ "sandboxId": id, "message": "The sandbox was not found", "code": 502 });
-    (axum::http::StatusCode::BAD_GATEWAY, axum::Json(body)).into_response()
-}
-
-fn answer(status: u16, place: &Place, message: &str, with_port: bool) -> Response {
-    let mut body = json!({ "sandboxId": place.id, "message": message, "code": status });
-    if with_port {
-        body["port"] = place.port.into();
-    }
-    let status = axum::http::StatusCode::from_u16(status).unwrap_or(axum::http::StatusCode::BAD_GATEWAY);
-    (status, axum::Json(body)).into_response()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn asked(pairs: &[(&'static str, &str)]) -> Option<Result<Place, String>> {
+    fn asked(pairs: &[(&'static str, &str)]) -> Option<Result<Place, Odd>> {
         let mut headers = HeaderMap::new();
         for (name, value) in pairs {
             headers.insert(*name, value.parse().unwrap());
         }
-        named(&headers, &Uri::from_static("/"))
+        named(&headers, &Uri::from_static("/"), Some("3000-house.example.org"))
     }
 
     #[test]
@@ -307,13 +322,32 @@ mod tests {
         assert_eq!(asked(&[("host", "localhost"), ("e2b-sandbox-id", id.as_str())]), place(49_983));
         let both = [("host", "localhost"), ("e2b-sandbox-id", id.as_str()), ("e2b-sandbox-port", "8080")];
         assert_eq!(asked(&both), place(8080));
-        assert_eq!(asked(&[("host", "localhost"), ("e2b-sandbox-id", "../x")]), Some(Err("../x".into())));
+        assert_eq!(asked(&[("host", "localhost"), ("e2b-sandbox-id", "../x")]), Some(Err(Odd::sandbox("../x"))));
         assert_eq!(asked(&[("host", "api.example.org")]), None);
         let mut headers = HeaderMap::new();
         headers.insert("e2b-sandbox-id", id.as_str().parse().unwrap());
         headers.insert("x-api-key", format!("e2b_{}", "0".repeat(40)).parse().unwrap());
-        assert_eq!(named(&headers, &Uri::from_static("/sandboxes/x/connect")), None, "asked of the house");
-        assert!(named(&headers, &Uri::from_static("/files")).is_some());
-        assert_eq!(asked(&[("host", "0-i1234567890123456789.localhost")]), None);
+        assert_eq!(named(&headers, &Uri::from_static("/sandboxes/x/connect"), None), None, "asked of the house");
+        assert!(named(&headers, &Uri::from_static("/files"), None).is_some());
+    }
+
+    #[test]
+    fn what_reads_like_a_place_and_is_none_is_not_taken_for_the_house() {
+        let nobody = |name: &str| Some(Err(Odd::sandbox(name)));
+        let no_port = |text: &str| Some(Err(Odd::port(text)));
+        assert_eq!(asked(&[("host", "3000-nosuch.localhost:7070")]), nobody("nosuch"));
+        assert_eq!(asked(&[("host", "3000-i123_4.sandboxes.example.org")]), nobody("i123_4"));
+        assert_eq!(asked(&[("host", "0-i1234567890123456789.localhost")]), no_port("0"));
+        assert_eq!(asked(&[("host", "70000-i1234567890123456789.localhost")]), no_port("70000"));
+        for port in ["0", "", "x", "-1", "+80", "65536", "80 81"] {
+            let both = [("e2b-sandbox-id", "i1234567890123456789"), ("e2b-sandbox-port", port)];
+            assert_eq!(asked(&both), no_port(port), "{port}");
+        }
+        // The names of machines, and of a house that has such a name.
+        for host in
+            ["10-0-0-5.example.org", "127.0.0.1:7070", "localhost", "2024.example.org", "3000-house.example.org"]
+        {
+            assert_eq!(asked(&[("host", host)]), None, "{host}");
+        }
     }
 }

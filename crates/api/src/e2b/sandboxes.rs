@@ -12,7 +12,7 @@ use axum::{
 use carrel_control::{Limit, Paging, SandboxQuery, Waited};
 use carrel_model::{
     Grant, SandboxId, Timestamp,
-    public::{NewSandbox, NewVolumeMount, SandboxView},
+    public::{NewSandbox, NewVolumeMount, SandboxView, an_object},
     sandbox::{Depth, EnvName, EnvValue, Lifetime, Metadata, Phase},
 };
 use secrecy::ExposeSecret;
@@ -24,6 +24,7 @@ use super::{
     ask::{Body, Caller, Named, Query},
     interpreter, names,
     network::Asked as AskedNetwork,
+    refusal::tombstone,
     words::{self, Connection},
 };
 use crate::{door::AskedOnce, house::Doors};
@@ -31,6 +32,10 @@ use crate::{door::AskedOnce, house::Doors};
 /// How long a sandbox lives when nobody says: for the newer path, and for the older one.
 const USUAL_V2: u64 = 300;
 const USUAL_V1: u64 = 15;
+/// A page of sandboxes has no more, and as many when nobody says.
+const LONGEST_PAGE: u32 = 100;
+/// A refresh gives no more than this at once.
+const LONGEST_REFRESH: u64 = 3600;
 /// How long a creation, a pause or a resume is waited for. The SDKs wait for sixty seconds.
 pub(super) const PATIENCE: Duration = Duration::from_secs(55);
 
@@ -53,9 +58,11 @@ struct New {
     timeout: Option<u64>,
     auto_pause: Option<bool>,
     auto_pause_memory: Option<bool>,
+    #[serde(default, deserialize_with = "an_object")]
     auto_resume: Option<AutoResume>,
     #[serde(rename = "allow_internet_access")]
     allow_internet_access: Option<bool>,
+    #[serde(default, deserialize_with = "an_object")]
     network: Option<AskedNetwork>,
     metadata: Option<BTreeMap<String, String>>,
     env_vars: Option<BTreeMap<String, String>>,
@@ -169,7 +176,13 @@ async fn create(
     usual: u64,
 ) -> Result<Response, Refusal> {
     let named = new.template_id.clone();
-    let new = new.understood(usual)?;
+    let mut new = new.understood(usual)?;
+    if once.key().is_some_and(|key| !is_request_name(key)) {
+        return Err(Refusal::malformed("`Idempotency-Key`: expected 1 to 255 lower-case letters, digits and `-`."));
+    }
+    if let Some(template) = &new.template {
+        new.limits = Some(doors.control.templates().limits(template).await?);
+    }
     let once = once.of("e2b.create", &Once { new: &new });
     let desk = doors.control.sandboxes();
     let wanted = new.template.clone().filter(|name| name.as_str() == names::INTERPRETER);
@@ -179,24 +192,46 @@ async fn create(
         interpreter::prepare(doors, &grant, &name).await?;
     }
     let created = desk.create(&grant, new, once).await.map_err(|error| unknown_template(&named, error))?;
-    let id = created.sandbox.id.clone();
+    let (id, repeated) = (created.sandbox.id.clone(), created.repeated);
+    // It was ready for whoever asked first. What became of it since is no failure of this request.
+    let state = words::state(&created.sandbox, words::now(&doors.control));
+    if repeated && created.sandbox.ready_at.is_some() && state != Some("running") {
+        let message = match state {
+            Some(_) => format!("Sandbox {id}, which this Idempotency-Key made, is paused: connect to it"),
+            None => {
+                let stone = tombstone(&created.sandbox);
+                format!("Sandbox {id}, which this Idempotency-Key made, is not there any more: {stone}")
+            }
+        };
+        return Err(Refusal::new(409, message).for_good());
+    }
     match desk.wait(&grant, &id, Phase::Ready, PATIENCE).await? {
         Waited::Reached(view) => {
             Ok((StatusCode::CREATED, axum::Json(connection(doors, &grant, headers, &view).await?)).into_response())
+        }
+        Waited::NotYet(_) if repeated => {
+            let message = format!("Sandbox {id}, which this Idempotency-Key makes, is not ready yet");
+            Err(Refusal::new(409, message).with_code("idempotency_request_in_progress"))
         }
         Waited::Never(view) => {
             let why = view.note.clone().unwrap_or_else(|| "it ended before it was ready".into());
             let _ = desk.destroy(&grant, &id).await;
             Err(Refusal::new(500, format!("Sandbox {id} could not be created: {why}"))
-                .with_code("sandbox_create_failed"))
+                .with_code("sandbox_create_failed")
+                .for_good())
         }
         Waited::NotYet(_) => {
             // Nobody will ask for it: its id never leaves the house.
             let _ = desk.destroy(&grant, &id).await;
             let message = format!("Sandbox {id} was not ready after {PATIENCE:?} and was given up");
-            Err(Refusal::new(504, message).with_code("sandbox_placement_timeout"))
+            Err(Refusal::new(504, message).with_code("sandbox_placement_timeout").for_good())
         }
     }
+}
+
+/// The alphabet that E2B has for the names of requests.
+fn is_request_name(key: &str) -> bool {
+    key.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
 }
 
 fn unknown_template(named: &str, error: carrel_control::Error) -> Refusal {
@@ -205,6 +240,7 @@ fn unknown_template(named: &str, error: carrel_control::Error) -> Refusal {
             let shown: String = named.chars().take(128).collect();
             Refusal::new(404, format!("template '{shown}' not found"))
         }
+        carrel_control::Error::Unavailable { .. } => Refusal::from(error).with_code("sandbox_capacity_unavailable"),
         _ => error.into(),
     }
 }
@@ -255,6 +291,7 @@ pub(super) async fn alive(
     })?;
     match words::state(&view, words::now(&doors.control)) {
         Some(state) => Ok((view, state)),
+        None if words::is_unborn(&view) => Err(Refusal::unborn(&view)),
         None => Err(Refusal::ended(&view)),
     }
 }
@@ -273,7 +310,12 @@ async fn show(
 }
 
 async fn kill(State(doors): State<Doors>, Caller(grant): Caller, Named(id): Named) -> Result<StatusCode, Refusal> {
-    alive(&doors, &grant, &id).await?;
+    match alive(&doors, &grant, &id).await {
+        Ok(_) => {}
+        // One that nobody waits for any more need not become ready first.
+        Err(refusal) if refusal.is_of_unborn() => {}
+        Err(refusal) => return Err(refusal),
+    }
     doors.control.sandboxes().remove(&grant, &id).await.map_err(|error| Refusal::of_sandbox(&id, error))?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -340,8 +382,12 @@ async fn refresh(
     if state == "paused" {
         return Err(Refusal::new(404, format!("Sandbox {id} not found: it is paused, connect to it first")));
     }
-    let lifetime = lifetime(asked.duration.unwrap_or(USUAL_V1).min(3600))?;
-    let taken = doors.control.sandboxes().take_up(&grant, &id, lifetime).await;
+    let duration = asked.duration.unwrap_or(USUAL_V1);
+    if duration > LONGEST_REFRESH {
+        return Err(Refusal::malformed(format!("`duration`: expected a whole number from 0 to {LONGEST_REFRESH}.")));
+    }
+    let lifetime = lifetime(duration)?;
+    let taken = doors.control.sandboxes().take_up(&grant, &id, lifetime, None).await;
     taken.map_err(|error| Refusal::of_sandbox(&id, error))?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -410,18 +456,24 @@ fn metadata_filter(text: &str) -> Vec<(String, String)> {
     form_urlencoded::parse(text.as_bytes()).map(|(key, value)| (once_more(&key), once_more(&value))).collect()
 }
 
-async fn list_v1(state: State<Doors>, caller: Caller, Query(ask): Query<Ask>) -> Result<Response, Refusal> {
-    list(
-        state,
-        caller,
-        Query(Ask { metadata: ask.metadata, state: Some("running".into()), limit: Some(1000), ..Ask::default() }),
-    )
-    .await
+async fn list_v1(
+    State(doors): State<Doors>,
+    Caller(grant): Caller,
+    Query(ask): Query<Ask>,
+) -> Result<Response, Refusal> {
+    let ask = Ask { metadata: ask.metadata, state: Some("running".into()), ..Ask::default() };
+    page(&doors, &grant, ask, 1000).await
 }
 
 async fn list(State(doors): State<Doors>, Caller(grant): Caller, Query(ask): Query<Ask>) -> Result<Response, Refusal> {
+    match ask.limit.unwrap_or(LONGEST_PAGE) {
+        most @ 1..=LONGEST_PAGE => page(&doors, &grant, ask, most as usize).await,
+        _ => Err(Refusal::malformed(format!("`limit`: expected a whole number from 1 to {LONGEST_PAGE}."))),
+    }
+}
+
+async fn page(doors: &Doors, grant: &Grant, ask: Ask, most: usize) -> Result<Response, Refusal> {
     let sieve = Sieve::new(&ask, words::now(&doors.control))?;
-    let most = ask.limit.unwrap_or(100).clamp(1, 1000) as usize;
     let newest_first = match ask.order.as_deref() {
         None | Some("desc") => true,
         Some("asc") => false,
@@ -432,7 +484,7 @@ async fn list(State(doors): State<Doors>, Caller(grant): Caller, Query(ask): Que
     loop {
         let paging = Paging { limit: Limit::new(1000), cursor };
         let query = SandboxQuery { paging, ..SandboxQuery::default() };
-        let page = doors.control.sandboxes().list(&grant, query).await?;
+        let page = doors.control.sandboxes().list(grant, query).await?;
         let place = |view: &SandboxView| Paging::place(view.created_at, view.id.as_str());
         found.extend(page.items.iter().filter_map(|view| Some((place(view), sieve.takes(view)?))));
         cursor = page.next;

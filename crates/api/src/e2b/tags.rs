@@ -70,16 +70,24 @@ pub(super) async fn name_again(
     target: &TemplateName,
     name: TemplateName,
 ) -> Result<(), Refusal> {
-    let steps =
-        Steps { from: target.to_string(), login: None, anew: false, steps: Vec::new(), start: None, ready: None };
     let desk = doors.control.templates();
+    let steps = Steps {
+        from: target.to_string(),
+        login: None,
+        anew: false,
+        steps: Vec::new(),
+        start: None,
+        ready: None,
+        limits: desk.limits(target).await?,
+        build: None,
+    };
     desk.make_of(grant, name.clone(), None, steps).await?;
     let mut log = desk.log(grant, &name, 0).await?;
     while log.next().await?.is_some() {}
     let made = find(doors, grant, &name).await?;
-    match made.phase {
-        TemplatePhase::Failed => Err(Refusal::new(500, made.note.unwrap_or_else(|| "it could not be named".into()))),
-        _ => Ok(()),
+    match made.failure() {
+        Some(why) => Err(Refusal::new(500, why)),
+        None => Ok(()),
     }
 }
 

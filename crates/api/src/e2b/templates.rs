@@ -63,7 +63,8 @@ pub(super) async fn find(doors: &Doors, grant: &Grant, name: &TemplateName) -> R
 
 /// The name of its last making.
 pub(super) fn build_id(view: &TemplateView) -> String {
-    uuid_of(&format!("{} {:?}", view.name, view.created_at))
+    let told = view.source.as_ref().and_then(|source| source.get("build_id")).and_then(Value::as_str);
+    told.map_or_else(|| uuid_of(&format!("{} {:?}", view.name, view.created_at)), str::to_owned)
 }
 
 pub(super) fn status(phase: TemplatePhase) -> &'static str {
@@ -78,14 +79,13 @@ pub(super) fn status(phase: TemplatePhase) -> &'static str {
 fn shown(doors: &Doors, view: &TemplateView) -> Value {
     let name = names::theirs(&view.name);
     let made = view.created_at.or(view.ready_at).unwrap_or(Timestamp::UNIX_EPOCH);
-    let limits = doors.control.usual_limits();
-    let disk = limits.disk_mb.get();
+    let (usual, own) = (doors.control.usual_limits(), view.limits());
     json!({
         "templateID": name,
         "buildID": build_id(view),
-        "cpuCount": limits.cpus.get().ceil() as u64,
-        "memoryMB": limits.memory_mb.get(),
-        "diskSizeMB": disk,
+        "cpuCount": own.cpus.unwrap_or(usual.cpus).get().ceil() as u64,
+        "memoryMB": own.memory_mb.unwrap_or(usual.memory_mb).get(),
+        "diskSizeMB": own.disk_mb.unwrap_or(usual.disk_mb).get(),
         "public": false,
         "aliases": [name],
         "names": [name],

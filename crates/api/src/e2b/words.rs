@@ -69,6 +69,11 @@ pub(super) fn state(view: &SandboxView, now: Timestamp) -> Option<&'static str> 
     }
 }
 
+/// Whether it is on its way, and nobody wants it to end.
+pub(super) fn is_unborn(view: &SandboxView) -> bool {
+    matches!(view.phase, Phase::Requested | Phase::Preparing) && view.want != Want::Gone
+}
+
 /// One of a list.
 pub(super) fn listed(view: &SandboxView, state: &str) -> Value {
     let name = names::theirs(&view.template);

@@ -8,6 +8,7 @@ use super::{
     allowed::{Allowed, Kind},
     refusal::Refusal,
 };
+use crate::door::about_json;
 
 /// The largest question. Providers take no more either.
 const LARGEST: usize = 32 * 1024 * 1024;
@@ -60,7 +61,7 @@ impl Question {
             return Err(Refusal::new(400, "the question is not a JSON object".into()));
         }
         let said: Said = serde_json::from_slice(&body)
-            .map_err(|error| Refusal::new(400, format!("the question is not understood: {error}")))?;
+            .map_err(|error| Refusal::new(400, format!("the question is not understood: {}", about_json(&error))))?;
         if said.background == Some(true) {
             let sentence = "a response in the background cannot be counted; ask without `background`".to_owned();
             return Err(Refusal::new(400, sentence));

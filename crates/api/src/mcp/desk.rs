@@ -139,6 +139,8 @@ async fn refuse(response: axum::response::Response) -> Result<axum::response::Re
     let said = part("detail").map_or_else(|| format!("The house answered {}.", status.as_u16()), str::to_owned);
     let hint = part("hint").map(|hint| format!(" {hint}")).unwrap_or_default();
     let next = match status {
+        StatusCode::NOT_FOUND if said.contains("path") => " Look at what there is with files_list.",
+        StatusCode::NOT_FOUND if said.contains("pull request of task") => "",
         StatusCode::NOT_FOUND => " Look at what there is with sandbox_list or task_list.",
         StatusCode::CONFLICT => " Look at its phase first, with sandbox_show or task_show.",
         _ => "",

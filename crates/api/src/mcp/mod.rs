@@ -26,7 +26,7 @@ use axum::{
     routing::any,
 };
 use carrel_control::Control;
-use carrel_model::{Authority, Grant, KeyId, SandboxId, TaskId};
+use carrel_model::{Grant, KeyId, RepoName, SandboxId, TaskId};
 use rmcp::transport::streamable_http_server::{
     StreamableHttpServerConfig, StreamableHttpService, session::local::LocalSessionManager,
 };
@@ -46,6 +46,8 @@ const MOST_SESSIONS: usize = 10_000;
 pub(super) struct Scope {
     pub(super) sandbox: Option<SandboxId>,
     pub(super) task: Option<TaskId>,
+    /// What the desk works on.
+    pub(super) repo: Option<RepoName>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -88,21 +90,34 @@ pub(crate) fn routes(desks: Router, control: Control) -> Router<Doors> {
             request.extensions_mut().insert(Granted(grant.clone()));
             let response = service.handle(request).await;
             sessions.remember(&response, &grant, is_end);
-            let (parts, body) = response.into_parts();
+            let (mut parts, body) = response.into_parts();
+            if is_end && parts.status == StatusCode::ACCEPTED {
+                // It is over when this is said; some clients take "accepted" for a failure.
+                parts.status = StatusCode::NO_CONTENT;
+            }
             Response::from_parts(parts, Body::new(body))
         }
     };
     Router::new().route("/mcp", any(handle))
 }
 
-/// A sandbox is narrowed to itself and its task, whatever it asks for.
+/// A sandbox is narrowed to itself and its task, whatever it asks for. Whoever narrows to one of the two gets the other
+/// with it: the desk of a task, the task of a desk. Where there is none, nobody else's is meant.
 async fn scope_of(doors: &Doors, grant: &Grant, narrowed: Narrowed) -> Scope {
-    match &grant.authority {
-        Authority::Sandbox(me) => {
-            let task = doors.control.sandboxes().get(grant, me).await.ok().and_then(|desk| desk.task_id);
-            Scope { sandbox: Some(me.clone()), task }
+    let (sandboxes, tasks) = (doors.control.sandboxes(), doors.control.tasks());
+    let sandbox = grant.authority.sandbox().cloned().or(narrowed.sandbox_id);
+    match (sandbox, narrowed.task_id.filter(|_| grant.authority.sandbox().is_none())) {
+        (Some(sandbox), None) => {
+            let desk = sandboxes.get(grant, &sandbox).await.ok();
+            let (task, repo) = desk.map(|desk| (desk.task_id, desk.repo.clone())).unwrap_or_default();
+            Scope { sandbox: Some(sandbox), task, repo }
         }
-        _ => Scope { sandbox: narrowed.sandbox_id, task: narrowed.task_id },
+        (sandbox, Some(task)) => {
+            let card = tasks.get(grant, task).await.ok();
+            let (desk, repo) = card.map(|card| (card.sandbox_id, Some(card.repo))).unwrap_or_default();
+            Scope { sandbox: sandbox.or(desk), task: Some(task), repo }
+        }
+        (None, None) => Scope::default(),
     }
 }
 

@@ -65,10 +65,14 @@ pub(super) async fn read(desk: &Desk, uri: &str) -> Result<ResourceContents, Tro
     let mut parts = place.splitn(4, '/');
     let (noun, id) = (parts.next().unwrap_or_default(), parts.next().filter(|id| !id.is_empty()).ok_or_else(unknown)?);
     let own = match noun {
-        "sandboxes" => desk.scope.sandbox.as_ref().is_none_or(|own| own.as_str() == id),
-        "tasks" => desk.scope.task.is_none_or(|own| own.to_string() == id),
-        _ => return Err(unknown()),
+        _ if desk.scope.sandbox.is_none() && desk.scope.task.is_none() => ["sandboxes", "tasks"].contains(&noun),
+        "sandboxes" => desk.scope.sandbox.as_ref().is_some_and(|own| own.as_str() == id),
+        "tasks" => desk.scope.task.is_some_and(|own| own.to_string() == id),
+        _ => false,
     };
+    if !["sandboxes", "tasks"].contains(&noun) {
+        return Err(unknown());
+    }
     if !own {
         return Err(Trouble("That is not on this desk.".into()));
     }

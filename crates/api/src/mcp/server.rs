@@ -42,7 +42,8 @@ impl Server {
         let text = |name: &str| args.get(name).and_then(|value| value.as_str());
         let sandbox = desk.scope.sandbox.clone().or_else(|| text("sandbox_id")?.parse().ok());
         let task = desk.scope.task.or_else(|| TaskId::try_from(tools::text(args.get("task_id")?)).ok());
-        let repo = text("repo").and_then(|name| name.trim_end_matches(".git").parse().ok());
+        let named = || text("repo").and_then(|name| name.trim_end_matches(".git").parse().ok());
+        let repo = desk.scope.repo.clone().or_else(named);
         let about = About { sandbox: sandbox.as_ref(), task, repo: repo.as_ref() };
         let permits = self.control.tools().permits(desk.grant(), about).await;
         permits.map_err(|error| ErrorData::internal_error(error.to_string(), None))

@@ -67,10 +67,15 @@ async fn execute(
     Json(new): Json<NewExec>,
 ) -> Result<Response, Problem> {
     let background = new.background == Some(true);
-    let mut running = doors.control.execs().start(&grant, &id, new).await?;
+    let running = doors.control.execs().start(&grant, &id, new).await?;
     if wants_events(&headers) {
         return Ok(Telling::new(running).answer());
     }
+    Ok(axum::Json(to_its_end(running, background).await?).into_response())
+}
+
+/// Waits for the end of a command that nobody runs in the background, and says how it went.
+pub(super) async fn to_its_end(mut running: Running, background: bool) -> Result<Executed, Problem> {
     let (mut stdout, mut stderr, mut truncated) = (BytesMut::new(), BytesMut::new(), false);
     if !background {
         while let Some(chunks) = running.output.next().await? {
@@ -92,7 +97,7 @@ async fn execute(
     }
     let exec = running.exec();
     let text = |bytes: BytesMut| String::from_utf8(bytes.into()).unwrap_or_else(|odd| lossy(odd.as_bytes()));
-    Ok(axum::Json(Executed {
+    Ok(Executed {
         duration_ms: duration_ms(&exec),
         exit_code: exec.exit_code,
         stdout: text(stdout),
@@ -103,7 +108,6 @@ async fn execute(
         note: exec.note,
         exec_id: exec.exec_id,
     })
-    .into_response())
 }
 
 fn lossy(bytes: &[u8]) -> String {
@@ -295,15 +299,22 @@ pub(super) fn frames_of(chunks: Vec<Chunk>) -> Bytes {
 }
 
 /// A command being told of by who started it.
-struct Telling {
+pub(super) struct Telling {
     running: Running,
+    /// What is told before it.
+    before: Option<Bytes>,
     begun: bool,
     over: bool,
 }
 
 impl Telling {
     fn new(running: Running) -> Self {
-        Telling { running, begun: false, over: false }
+        Telling { running, before: None, begun: false, over: false }
+    }
+
+    /// The same, after something else.
+    pub(super) fn after(before: Bytes, running: Running) -> Self {
+        Telling { before: Some(before), ..Telling::new(running) }
     }
 }
 
@@ -314,7 +325,11 @@ impl EventFrames for Telling {
         }
         if !self.begun {
             self.begun = true;
-            return Some(frame("start", None, &self.running.exec()));
+            let start = frame("start", None, &self.running.exec());
+            return Some(match self.before.take() {
+                Some(before) => [before, start].concat().into(),
+                None => start,
+            });
         }
         match self.running.output.next().await {
             Ok(Some(chunks)) => Some(frames_of(chunks)),

@@ -2,23 +2,29 @@
 
 mod agents;
 mod audit;
+mod bulk;
 mod events;
 mod execs;
 mod files;
 mod hooks;
 mod keys;
 mod logs;
+mod nodes;
 mod notices;
+mod parcels;
 mod port_links;
 mod ports;
 mod providers;
+mod prune;
 mod pulls;
+mod quotas;
 mod reports;
 mod repos;
 mod sandboxes;
 mod secrets;
 mod sessions;
 mod sign_in;
+mod standing;
 mod tasks;
 mod templates;
 mod terminal;
@@ -44,15 +50,21 @@ pub(crate) fn routes() -> OpenApiRouter<Doors> {
         .merge(agents::routes())
         .merge(sessions::routes())
         .merge(tasks::routes())
+        .merge(bulk::routes())
+        .merge(parcels::routes())
         .merge(reports::routes())
+        .merge(standing::routes())
         .merge(hooks::routes())
         .merge(pulls::routes())
         .merge(events::routes())
         .merge(providers::routes())
+        .merge(nodes::routes())
         .merge(keys::routes())
         .merge(secrets::routes())
         .merge(audit::routes())
         .merge(usage::routes())
+        .merge(quotas::routes())
+        .merge(prune::routes())
         .merge(notices::routes())
         .merge(sign_in::routes())
 }

@@ -10,7 +10,7 @@ use crate::{
     door::{Asker, Created, Json, Name, Problem, Waited},
     e2b,
     house::Doors,
-    passes,
+    passes::{self, Shown},
 };
 
 pub(super) fn routes() -> OpenApiRouter<Doors> {
@@ -24,6 +24,9 @@ struct NewPortLink {
     /// Which port.
     #[schema(value_type = u16, minimum = 1, maximum = 65535)]
     port: Whole<1, 65_535>,
+    /// Whether it is opened in a frame of the board, and not in a tab.
+    #[serde(default)]
+    frame: bool,
 }
 
 /// A link to a port, under a name that belongs to it alone.
@@ -54,7 +57,8 @@ async fn link(
         return Err(Problem::new(409, "conflict", "No name for it", why).with_hint(hint));
     };
     let scheme = if doors.options.secure { "https" } else { "http" };
-    let code = doors.passes.code(&grant, &id, port);
+    let page = passes::host_of(&headers).filter(|_| asked.frame);
+    let code = doors.passes.code(&grant, &id, port, page.map_or(Shown::Alone, Shown::Within));
     let url = format!("{scheme}://{port}-{id}.{domain}/?{}", passes::query(&code));
     Ok(Created {
         place: format!("/api/v1/sandboxes/{id}/port_link"),

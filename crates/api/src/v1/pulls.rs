@@ -222,7 +222,7 @@ async fn checks(
 
 /// Merges a pull request, one at a time for each base, after the check of the repository passed on the merged result.
 /// A second time finds it merged. A refusal names its gate in `type`: `merge-conflicts`, `merge-checks-failed`,
-/// `merge-not-approved`, `merge-head-moved`, `merge-closed` or `merge-upstream`.
+/// `merge-not-approved`, `merge-head-moved`, `merge-waits`, `merge-closed` or `merge-upstream`.
 #[utoipa::path(post, path = "/pulls/{repo}/{number}/merge", operation_id = "merge_pull", tag = "pulls",
     params(("repo" = RepoName, Path), ("number" = u64, Path)), request_body = Option<NewMerge>,
     responses((status = 200, description = "It is merged.", body = PullView),
@@ -331,6 +331,7 @@ fn refusal(refused: MergeRefused) -> Problem {
         MergeRefused::ChecksFailed { .. } => gate("merge-checks-failed"),
         MergeRefused::NotApproved { .. } => gate("merge-not-approved"),
         MergeRefused::HeadMoved { .. } => gate("merge-head-moved"),
+        MergeRefused::Waits { .. } => gate("merge-waits"),
         MergeRefused::Closed => gate("merge-closed"),
         MergeRefused::Upstream { .. } => gate("merge-upstream"),
     }

@@ -5,8 +5,8 @@ use carrel_model::{
     Malformed, RepoName, TaskId,
     area::Claim,
     public::{
-        AreaView, DoneView, NewClaim, NewJudgement, NewQuestion, Page, Problem as ProblemBody, SandboxView, ScoreView,
-        TaskView,
+        AreaView, DoneView, NewClaim, NewJudgement, NewMove, NewQuestion, Page, Problem as ProblemBody, SandboxView,
+        ScoreView, TaskView,
     },
 };
 use serde::Deserialize;
@@ -28,6 +28,7 @@ pub(super) fn routes() -> OpenApiRouter<Doors> {
         .routes(routes!(judge))
         .routes(routes!(promote))
         .routes(routes!(open))
+        .routes(routes!(move_to))
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -41,11 +42,11 @@ struct Where {
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
-struct At {
+pub(super) struct At {
     /// The place of a checkpoint on the timeline.
     #[param(value_type = i64, minimum = 1)]
     #[serde(deserialize_with = "from_text")]
-    from: Option<i64>,
+    pub(super) from: Option<i64>,
 }
 
 /// The token of a claim, in a path.
@@ -165,4 +166,17 @@ async fn open(
     let sandbox = doors.control.tasks().open_at(&grant, id, at.from.unwrap_or_default()).await?;
     let place = format!("/api/v1/sandboxes/{}", sandbox.id);
     Ok(Created { place, body: (*sandbox).clone(), repeated: false, waited: Waited::NotAsked })
+}
+
+/// Moves a task to another provider: its saved work, its branch and its timeline go with it.
+#[utoipa::path(post, path = "/tasks/{id}/move", operation_id = "move_task", tag = "tasks", params(("id" = TaskId, Path)), request_body = NewMove,
+    responses((status = 200, description = "The task, as it goes on.", body = TaskView),
+        (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
+async fn move_to(
+    State(doors): State<Doors>,
+    Asker(grant): Asker,
+    Name(id): Name<TaskId>,
+    Json(wish): Json<NewMove>,
+) -> Result<axum::Json<TaskView>, Problem> {
+    Ok(axum::Json(Box::pin(doors.control.tasks().move_to(&grant, id, wish.provider)).await?))
 }

@@ -4,16 +4,16 @@ use std::{sync::Arc, time::Duration};
 
 use axum::{
     extract::State,
-    http::StatusCode,
+    http::{HeaderMap, StatusCode},
     response::{IntoResponse, Response},
 };
-use carrel_control::{Begun, Forked, Paging, SandboxQuery, Waited as WaitEnded};
+use carrel_control::{Begun, Error, Forked, Idempotency, Paging, SandboxQuery, Waited as WaitEnded};
 use carrel_model::{
     AgentId, Grant, ProviderName, SandboxId, TaskId, TemplateName,
     number::Whole,
     public::{
-        MoreHosts, NewFork, NewPause, NewSandbox, NewSnapshot, NewTimeout, Page, Problem as ProblemBody, SandboxDetail,
-        SandboxPage, SandboxView, StatsView, TemplateView,
+        MoreHosts, NewExec, NewFork, NewPause, NewSandbox, NewSnapshot, NewTimeout, Page, Problem as ProblemBody,
+        RefusedHost, SandboxCreated, SandboxDetail, SandboxPage, SandboxView, StatsView, TemplateView,
     },
     sandbox::Phase,
 };
@@ -22,8 +22,12 @@ use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
-    door::{AskedOnce, Asker, Created, Json, Limit, Name, OptionalJson, Problem, Query, Waited, from_text},
+    door::{
+        AskedOnce, Asker, Created, EventFrames, Json, Limit, Name, OptionalJson, Problem, Query, Waited, frame,
+        from_text, wants_events,
+    },
     house::Doors,
+    v1::execs::{Telling, to_its_end},
 };
 
 pub(super) fn routes() -> OpenApiRouter<Doors> {
@@ -34,6 +38,7 @@ pub(super) fn routes() -> OpenApiRouter<Doors> {
         .routes(routes!(resume))
         .routes(routes!(set_timeout))
         .routes(routes!(allow_hosts))
+        .routes(routes!(refused))
         .routes(routes!(stats))
         .routes(routes!(snapshot))
         .routes(routes!(fork))
@@ -61,11 +66,16 @@ impl Wait {
         view: Arc<SandboxView>,
     ) -> Result<(Arc<SandboxView>, Waited), Problem> {
         let Some(phase) = self.wait else { return Ok((view, Waited::NotAsked)) };
-        let most = Duration::from_secs(self.timeout.map_or(60, Whole::get));
+        let most = self.most();
         let ended = doors.control.sandboxes().wait(grant, &view.id, phase, most).await?;
         let waited = Waited::from(&ended);
         let (WaitEnded::Reached(view) | WaitEnded::Never(view) | WaitEnded::NotYet(view)) = ended;
         Ok((view, waited))
+    }
+
+    /// How long at most.
+    fn most(&self) -> Duration {
+        Duration::from_secs(self.timeout.map_or(60, Whole::get))
     }
 
     async fn show(&self, doors: &Doors, grant: &Grant, view: Arc<SandboxView>) -> Result<Response, Problem> {
@@ -97,23 +107,59 @@ struct Ask {
     task_id: Option<TaskId>,
 }
 
-/// Asks for a sandbox. It is born `requested`; the events tell when it is `ready`.
+/// Asks for a sandbox. It is born `requested`; the events tell when it is `ready`. With `exec` the answer waits until the
+/// sandbox is ready and the command has ended; with `Accept: text/event-stream` it tells of `sandbox`, and then of `start`,
+/// `stdout`, `stderr` and `end` as they happen. Where the command cannot be started, no sandbox is left.
 #[utoipa::path(post, path = "/sandboxes", operation_id = "create_sandbox", tag = "sandboxes", request_body(content = Option<NewSandbox>),
     params(Wait, ("Idempotency-Key" = Option<String>, Header, description = "Repeating the request with the same key makes one thing.")),
-    responses((status = 201, description = "It was asked for.", body = SandboxView),
+    responses((status = 201, description = "It was asked for.", body = SandboxCreated),
         (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
 async fn create(
     State(doors): State<Doors>,
     Asker(grant): Asker,
     Query(wait): Query<Wait>,
     once: AskedOnce,
-    OptionalJson(new): OptionalJson<NewSandbox>,
-) -> Result<Created<Arc<SandboxView>>, Problem> {
+    headers: HeaderMap,
+    OptionalJson(mut new): OptionalJson<NewSandbox>,
+) -> Result<Response, Problem> {
     let once = once.of("sandbox.create", &new);
+    if let Some(exec) = new.exec.take() {
+        return create_and_run(&doors, &grant, &wait, once, &headers, (new, exec)).await;
+    }
     let created = doors.control.sandboxes().create(&grant, new, once).await?;
     let place = format!("/api/v1/sandboxes/{}", created.sandbox.id);
     let (body, waited) = wait.on(&doors, &grant, created.sandbox).await?;
-    Ok(Created { place, body, repeated: created.repeated, waited })
+    Ok(Created { place, body, repeated: created.repeated, waited }.into_response())
+}
+
+/// The same with a command.
+async fn create_and_run(
+    doors: &Doors,
+    grant: &Grant,
+    wait: &Wait,
+    once: Option<Idempotency>,
+    headers: &HeaderMap,
+    (new, exec): (NewSandbox, NewExec),
+) -> Result<Response, Problem> {
+    if wait.wait.is_some_and(|phase| phase != Phase::Ready) {
+        return Err(Error::field("wait", "with `exec` only `ready` can be waited for").into());
+    }
+    let background = exec.background == Some(true);
+    let made = doors.control.sandboxes().create_and_run(grant, new, exec, once, wait.most()).await?;
+    let place = format!("/api/v1/sandboxes/{}", made.sandbox.id);
+    let (sandbox, repeated, waited) = (made.sandbox, made.repeated, Waited::from(&made.waited));
+    let exec = match made.running {
+        Some(running) if wants_events(headers) => {
+            let told = Telling::after(frame("sandbox", None, &*sandbox), running).answer();
+            let created = Created { place, body: (), repeated, waited }.into_response();
+            let (mut head, _) = created.into_parts();
+            head.headers.extend(told.headers().clone());
+            return Ok(Response::from_parts(head, told.into_body()));
+        }
+        Some(running) => Some(to_its_end(running, background).await?),
+        None => None,
+    };
+    Ok(Created { place, body: SandboxCreated { sandbox, exec }, repeated, waited }.into_response())
 }
 
 /// Lists sandboxes, newest first: those that the key may see.
@@ -188,6 +234,19 @@ async fn allow_hosts(
     Json(more): Json<MoreHosts>,
 ) -> Result<axum::Json<Arc<SandboxView>>, Problem> {
     Ok(axum::Json(doors.control.sandboxes().allow_hosts(&grant, &id, more.allow).await?))
+}
+
+/// Lists the hosts that a sandbox was not let through to, newest first: the last 64 since the server began.
+#[utoipa::path(get, path = "/sandboxes/{id}/refused", operation_id = "list_refused_hosts", tag = "sandboxes", params(("id" = SandboxId, Path)),
+    responses((status = 200, description = "The hosts.", body = Page<RefusedHost>),
+        (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
+async fn refused(
+    State(doors): State<Doors>,
+    Asker(grant): Asker,
+    Name(id): Name<SandboxId>,
+) -> Result<axum::Json<Page<RefusedHost>>, Problem> {
+    let items = doors.control.sandboxes().refused(&grant, &id).await?;
+    Ok(axum::Json(Page { items, next: None }))
 }
 
 /// Starts a sandbox's lifetime anew.

@@ -2,17 +2,25 @@
 
 use std::sync::Arc;
 
-use axum::extract::State;
+use axum::{
+    extract::State,
+    http::header,
+    response::{IntoResponse, Response},
+};
 use carrel_control::{Paging, SessionQuery};
 use carrel_model::{
     AgentId, RepoName, SessionId,
-    public::{NewMessage, NewSession, Page, Problem as ProblemBody, SandboxView, SessionView, Timeline},
+    public::{
+        NewInterruption, NewMessage, NewSession, NewSessionFork, Page, Problem as ProblemBody, SandboxView,
+        SessionView, Timeline,
+    },
     session::{Moment, SessionPhase},
 };
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
+use super::{reports::At, tasks::Between};
 use crate::{
     door::{AskedOnce, Asker, Created, Json, Limit, Name, OptionalJson, Problem, Query, Waited, from_text},
     house::Doors,
@@ -23,6 +31,10 @@ pub(super) fn routes() -> OpenApiRouter<Doors> {
         .routes(routes!(create, list))
         .routes(routes!(get, close))
         .routes(routes!(say, messages))
+        .routes(routes!(interrupt))
+        .routes(routes!(diff))
+        .routes(routes!(open))
+        .routes(routes!(fork))
         .routes(routes!(sandbox))
         .routes(routes!(provision))
         .routes(routes!(pause))
@@ -88,7 +100,7 @@ async fn create(
     OptionalJson(new): OptionalJson<NewSession>,
 ) -> Result<Created<SessionView>, Problem> {
     let once = once.of("session.create", &new);
-    let (body, repeated) = doors.control.sessions().create(&grant, new, once).await?;
+    let (body, repeated) = Box::pin(doors.control.sessions().create(&grant, new, once)).await?;
     let place = format!("/api/v1/sessions/{}", body.id);
     Ok(Created { place, body, repeated, waited: Waited::NotAsked })
 }
@@ -166,6 +178,67 @@ async fn messages(
         Some(text) => desk.search(&grant, &id, text, part.limit()).await?,
         None => desk.timeline(&grant, &id, part.after(), part.limit()).await?,
     }))
+}
+
+/// Breaks off the answer in flight and answers when it is over; what the agent did so far stays. With a text, that is what
+/// it reads next.
+#[utoipa::path(post, path = "/sessions/{id}/interrupt", operation_id = "interrupt_session", tag = "sessions", params(("id" = SessionId, Path)), request_body(content = Option<NewInterruption>),
+    responses((status = 200, description = "The session.", body = SessionView),
+        (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
+async fn interrupt(
+    State(doors): State<Doors>,
+    Asker(grant): Asker,
+    Name(id): Name<SessionId>,
+    OptionalJson(asked): OptionalJson<NewInterruption>,
+) -> Result<axum::Json<SessionView>, Problem> {
+    Ok(axum::Json(doors.control.sessions().interrupt(&grant, &id, asked).await?))
+}
+
+/// What a session changed since it began, as a patch.
+#[utoipa::path(get, path = "/sessions/{id}/diff", operation_id = "session_diff", tag = "sessions", params(("id" = SessionId, Path), Between),
+    responses((status = 200, description = "The difference.", body = String, content_type = "text/x-diff"),
+        (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
+async fn diff(
+    State(doors): State<Doors>,
+    Asker(grant): Asker,
+    Name(id): Name<SessionId>,
+    Query(between): Query<Between>,
+) -> Result<Response, Problem> {
+    let diff = doors.control.sessions().diff(&grant, &id, between.from, between.to).await?;
+    Ok(([(header::CONTENT_TYPE, "text/x-diff; charset=utf-8")], diff).into_response())
+}
+
+/// Opens a sandbox with the files of a checkpoint, to look around in.
+#[utoipa::path(post, path = "/sessions/{id}/open", operation_id = "open_session_checkpoint", tag = "sessions", params(("id" = SessionId, Path), At),
+    responses((status = 201, description = "The sandbox.", body = SandboxView),
+        (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
+async fn open(
+    State(doors): State<Doors>,
+    Asker(grant): Asker,
+    Name(id): Name<SessionId>,
+    Query(at): Query<At>,
+) -> Result<Created<SandboxView>, Problem> {
+    let sandbox = doors.control.sessions().open_at(&grant, &id, at.from.unwrap_or_default()).await?;
+    let place = format!("/api/v1/sandboxes/{}", sandbox.id);
+    Ok(Created { place, body: (*sandbox).clone(), repeated: false, waited: Waited::NotAsked })
+}
+
+/// Begins another session that goes on from a checkpoint: with its files, and with what was said until then.
+#[utoipa::path(post, path = "/sessions/{id}/fork", operation_id = "fork_session", tag = "sessions", request_body(content = Option<NewSessionFork>),
+    params(("id" = SessionId, Path), ("Idempotency-Key" = Option<String>, Header, description = "Repeating the request with the same key makes one thing.")),
+    responses((status = 201, description = "The other session.", body = SessionView),
+        (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
+async fn fork(
+    State(doors): State<Doors>,
+    Asker(grant): Asker,
+    once: AskedOnce,
+    Name(id): Name<SessionId>,
+    OptionalJson(asked): OptionalJson<NewSessionFork>,
+) -> Result<Created<SessionView>, Problem> {
+    let once = once.of("session.fork", &(&id, &asked));
+    let (body, repeated) = Box::pin(doors.control.sessions().fork(&grant, &id, asked, once)).await?;
+    let place = format!("/api/v1/sessions/{}", body.id);
+    Ok(Created { place, body, repeated, waited: Waited::NotAsked })
 }
 
 /// Shows the desk of a session.

@@ -87,6 +87,10 @@ struct Ask {
     repo: Option<RepoName>,
     /// Of this agent.
     agent: Option<AgentId>,
+    /// With this label.
+    label: Option<String>,
+    /// With these words in its title or its prompt, whatever their case.
+    text: Option<String>,
 }
 
 /// Writes a card. With `start` it is queued at once.
@@ -122,8 +126,14 @@ async fn list(
         let known = TaskPhase::ALL.map(TaskPhase::word).join(", ");
         phases.push(TaskPhase::from_word(word).ok_or_else(|| Problem::field("phase", format!("one of: {known}")))?);
     }
-    let query =
-        TaskQuery { phases, repo: ask.repo, agent: ask.agent, paging: Paging { limit: ask.limit, cursor: ask.cursor } };
+    let query = TaskQuery {
+        phases,
+        repo: ask.repo,
+        agent: ask.agent,
+        label: ask.label,
+        text: ask.text.filter(|text| !text.trim().is_empty()),
+        paging: Paging { limit: ask.limit, cursor: ask.cursor },
+    };
     Ok(axum::Json(doors.control.tasks().list(&grant, query).await?))
 }
 
@@ -282,15 +292,15 @@ async fn timeline(
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
-struct Between {
+pub(super) struct Between {
     /// From this checkpoint on, by its place in the timeline; from the base when left out.
     #[param(value_type = Option<i64>)]
     #[serde(deserialize_with = "from_text")]
-    from: Option<i64>,
+    pub(super) from: Option<i64>,
     /// Up to this checkpoint; up to the newest work when left out.
     #[param(value_type = Option<i64>)]
     #[serde(deserialize_with = "from_text")]
-    to: Option<i64>,
+    pub(super) to: Option<i64>,
 }
 
 /// What a task changes against its base, as a patch.

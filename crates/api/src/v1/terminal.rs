@@ -22,7 +22,7 @@ use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
-    door::{Asker, FromOwnPage, Name, Problem, Query, from_text},
+    door::{Asker, FromOwnPage, Name, Problem, Query, about_json, from_text},
     house::Doors,
 };
 
@@ -150,7 +150,7 @@ async fn sit(socket: WebSocket, mut attached: Attached) {
                         Ok(Said::Resize(size)) => attached.resize(size).await,
                         Ok(Said::Signal { signal }) => attached.signal(signal.get() as u32).await,
                         Err(error) => {
-                            let detail = format!("a text frame was not understood: {error}");
+                            let detail = format!("a text frame was not understood: {}", about_json(&error));
                             tell(&mut out, &Told::Trouble { detail }).await;
                             Ok(())
                         }

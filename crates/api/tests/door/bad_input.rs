@@ -188,7 +188,7 @@ on_both_databases! {
             (get("sandboxes?task_id=0"), "task_id", task),
             (get("sandboxes?task_id=x"), "task_id", task),
             (get("sandboxes?agent_id=%00"), "agent_id", "an agent id is"),
-            (get("sandboxes?provider=%FF"), "provider", "a provider name is"),
+            (get("sandboxes?provider=%FF"), "provider", "text in UTF-8"),
             (get("sandboxes?template=A"), "template", "a template name is"),
             (get("sandboxes?colour=red"), "colour", "`phase`"),
             (get("keys?limit=0"), "limit", limit),

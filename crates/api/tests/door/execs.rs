@@ -255,6 +255,7 @@ on_both_databases! {
             let (_, made) = house.ask(house.request(Method::POST, "/api/v1/sandboxes?wait=ready").json(&body)).await;
             serde_json::from_value(made).unwrap()
         };
+        // Nobody measures processors here: a command that runs is all there is to go by.
         let busy = make(json!({"idle_s": 1})).await;
         house.execute(&busy, json!({"argv": ["sleep", "3600"], "background": true})).await;
         let quiet = make(json!({"idle_s": 1})).await;

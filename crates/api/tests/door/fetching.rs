@@ -1,16 +1,16 @@
 //! An upstream that is slow: how far its first fetch is can be seen while it lasts.
 
-use std::{path::PathBuf, process::Stdio, sync::Arc};
+use std::{path::PathBuf, sync::Arc};
 
 use axum::{
     Router,
-    body::{Body, Bytes, to_bytes},
+    body::{Body, to_bytes},
     extract::{Request, State},
     response::Response,
 };
-use carrel_testkit::{House, TestDatabase};
+use carrel_testkit::{House, TestDatabase, git_answers};
 use serde_json::json;
-use tokio::{io::AsyncWriteExt, sync::Notify};
+use tokio::sync::Notify;
 
 use crate::repos::{Work, add, sync};
 
@@ -24,31 +24,9 @@ struct Halting {
 async fn serve(State(upstream): State<Halting>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let body = to_bytes(body, 1 << 20).await.unwrap();
-    let header = |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let mut backend = tokio::process::Command::new("git");
-    backend.arg("http-backend").env_clear().env("PATH", std::env::var_os("PATH").unwrap());
-    backend.env("GIT_PROJECT_ROOT", &upstream.folder).env("GIT_HTTP_EXPORT_ALL", "1").env("HOME", "/nonexistent");
-    backend.env("PATH_INFO", parts.uri.path()).env("QUERY_STRING", parts.uri.query().unwrap_or_default());
-    backend.env("REQUEST_METHOD", parts.method.as_str()).env("CONTENT_TYPE", header("content-type"));
-    backend.env("GIT_PROTOCOL", header("git-protocol")).env("CONTENT_LENGTH", body.len().to_string());
-    backend.env("HTTP_CONTENT_ENCODING", header("content-encoding"));
-    let mut child = backend.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    let asked = body.clone();
-    let speak = async move {
-        let _ = stdin.write_all(&asked).await;
-    };
-    let (_, output) = tokio::join!(speak, child.wait_with_output());
-    let output = Bytes::from(output.unwrap().stdout);
-    let end = output.windows(4).position(|four| four == b"\r\n\r\n").unwrap();
-    let mut response = Response::builder();
-    for line in String::from_utf8_lossy(&output[..end]).lines() {
-        if let Some((name, value)) = line.split_once(": ").filter(|(name, _)| *name != "Status") {
-            response = response.header(name, value);
-        }
-    }
-    let content = output.slice(end + 4..);
-    if !body.windows(13).any(|part| part == b"command=fetch") {
+    let is_fetch = body.windows(13).any(|part| part == b"command=fetch");
+    let (response, content) = git_answers(&upstream.folder, "", Request::from_parts(parts, Body::from(body))).await;
+    if !is_fetch {
         return response.body(Body::from(content)).unwrap();
     }
     let middle = content.len() / 2;

@@ -57,3 +57,52 @@ async fn a_conversation_belongs_to_the_key_that_began_it() {
     house.close().await;
     database.drop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_for_one_desk_reaches_no_other_one() {
+    let database = TestDatabase::sqlite();
+    let (house, _bare) = House::bare(&database).await;
+    let sandbox = house.ready_sandbox().await;
+    for (path, body) in [
+        ("/api/v1/repos", json!({"name": "hello", "new": true})),
+        ("/api/v1/tasks", json!({"repo": "hello", "agent": "demo", "title": "Wait"})),
+    ] {
+        let (status, made) = house.ask(house.request(Method::POST, path).json(&body)).await;
+        assert!(status.is_success(), "{made}");
+    }
+    let session = begin(&house, &house.key).await;
+    let ask = async |query: &str, method: &str, params: Value| {
+        let request = house.request(Method::POST, &format!("/mcp{query}"));
+        let request = request.header("accept", "application/json, text/event-stream");
+        let request = request.header("mcp-session-id", &session).header("mcp-protocol-version", "2025-11-25");
+        let body = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});
+        read(request.json(&body).send().await.unwrap()).await
+    };
+    let seen = async |query: &str| -> Vec<String> {
+        let listed = ask(query, "tools/list", json!({})).await;
+        let tools = listed["result"]["tools"].as_array().unwrap_or_else(|| panic!("{listed}")).clone();
+        tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let has = |names: &[String], name: &str| names.iter().any(|seen| seen == name);
+    // Each has the other's kind of desk in reach for its key, and not by this server.
+    let of_sandbox = format!("?sandbox_id={}", sandbox.id);
+    let names = seen(&of_sandbox).await;
+    assert!(has(&names, "sandbox_exec") && !has(&names, "task_close") && !has(&names, "task_message"), "{names:?}");
+    let refused = ask(&of_sandbox, "tools/call", json!({"name": "task_close", "arguments": {"task_id": 1}})).await;
+    assert!(!refused["error"].is_null(), "{refused}");
+    let names = seen("?task_id=1").await;
+    assert!(has(&names, "task_close") && !has(&names, "sandbox_exec") && !has(&names, "sandbox_remove"), "{names:?}");
+    let remove = json!({"name": "sandbox_remove", "arguments": {"sandbox_id": sandbox.id}});
+    let refused = ask("?task_id=1", "tools/call", remove).await;
+    assert!(!refused["error"].is_null(), "{refused}");
+    for (query, uri) in
+        [("?task_id=1", format!("carrel://sandboxes/{}", sandbox.id)), (&*of_sandbox, "carrel://tasks/1".into())]
+    {
+        let refused = ask(query, "resources/read", json!({"uri": uri})).await;
+        assert!(refused["error"]["message"].as_str().is_some_and(|why| why.contains("not on this desk")), "{refused}");
+    }
+    let (_, task) = house.ask(house.request(Method::GET, "/api/v1/tasks/1")).await;
+    assert_eq!((&task["phase"], &task["want"]), (&json!("backlog"), &json!("rest")), "{task}");
+    house.close().await;
+    database.drop().await;
+}

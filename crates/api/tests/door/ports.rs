@@ -26,7 +26,13 @@ async fn listening() -> u16 {
             header("authorization"),
             header("cookie")
         );
-        ([("x-inside", "yes"), ("set-cookie", "carrel_visit_test=stolen"), ("clear-site-data", "*")], seen)
+        let about = [
+            ("x-inside", "yes"),
+            ("set-cookie", "carrel_visit_test=stolen"),
+            ("clear-site-data", "*"),
+            ("x-frame-options", "DENY"),
+        ];
+        (about, seen)
     };
     let socket = |upgrade: WebSocketUpgrade| async {
         upgrade.on_upgrade(|mut socket| async move {
@@ -118,6 +124,56 @@ on_both_databases! {
 
         assert_eq!(house.request(Method::DELETE, &format!("/api/v1/keys/{id}")).send().await.unwrap().status(), 204);
         refused(401, named("/").header("cookie", pass)).await;
+        house.close().await;
+        database.drop().await;
+    }
+
+    async fn a_frame_of_the_board_shows_a_port_under_its_own_name(database: TestDatabase) {
+        let (house, _bare) = House::bare(&database).await;
+        let sandbox = house.ready_sandbox().await;
+        let port = listening().await;
+        let named = |method: Method, path: &str| house.bare_request(method, path).header("host", format!("{port}-{}.localhost:7070", sandbox.id));
+        let framed = |method: Method, path: &str| named(method, path).header("sec-fetch-site", "cross-site").header("sec-fetch-mode", "navigate").header("sec-fetch-dest", "iframe");
+        let policies = |response: &reqwest::Response| {
+            let lines = response.headers().get_all("content-security-policy").iter();
+            lines.map(|line| line.to_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        for (host, frames) in [("127.0.0.1:7070", Some("http://*.localhost:7070")), ("carrel.example", Some("http://*.carrel.example")), ("192.0.2.1", None)] {
+            let board = house.bare_request(Method::GET, "/app/tasks/1").header("host", host).send().await.unwrap();
+            let policy = policies(&board).join(" and ");
+            assert_eq!(policy.split("frame-src 'self' ").nth(1), frames, "{policy}");
+            assert!(policy.starts_with("default-src 'self'") && policy.contains("frame-ancestors 'none'"), "{policy}");
+        }
+
+        let place = format!("/api/v1/sandboxes/{}/port_link", sandbox.id);
+        let asked = house.request(Method::POST, &place).header("host", "127.0.0.1:7070");
+        let (status, link) = house.ask(asked.json(&serde_json::json!({"port": port, "frame": true}))).await;
+        assert_eq!(status.as_u16(), 201, "{link}");
+        let path = link["url"].as_str().unwrap().strip_prefix(&format!("http://{port}-{}.localhost:7070", sandbox.id)).unwrap();
+        let threshold = framed(Method::GET, path).send().await.unwrap();
+        assert_eq!((threshold.status().as_u16(), threshold.headers().get("location")), (200, None));
+        let policy = policies(&threshold).join(" and ");
+        assert!(policy.contains("frame-ancestors 'self' http://127.0.0.1:7070 https://127.0.0.1:7070"), "{policy}");
+        let cookie = threshold.headers()["set-cookie"].to_str().unwrap().to_owned();
+        assert!(cookie.contains("HttpOnly; SameSite=None; Secure; Partitioned") && !cookie.contains("Domain"), "{cookie}");
+        assert!(threshold.text().await.unwrap().contains("carrel_pass=held"), "it asks whether the cookie was kept");
+        let pass = cookie.split(';').next().unwrap();
+
+        let held = |site: &str| named(Method::GET, "/?carrel_pass=held").header("sec-fetch-site", site).header("sec-fetch-mode", "cors");
+        assert_eq!(held("same-origin").send().await.unwrap().status(), 401, "a browser that kept no cookie");
+        assert_eq!(held("same-origin").header("cookie", pass).send().await.unwrap().status(), 204);
+        assert_eq!(held("cross-site").header("cookie", pass).send().await.unwrap().status(), 401, "nobody else finds out");
+
+        let page = framed(Method::GET, "/").header("cookie", pass).send().await.unwrap();
+        assert_eq!((page.status().as_u16(), page.headers().get("x-frame-options")), (200, None));
+        assert_eq!(policies(&page), ["frame-ancestors 'self' http://127.0.0.1:7070 https://127.0.0.1:7070"]);
+        let own = named(Method::GET, "/style.css").header("cookie", pass).header("sec-fetch-site", "same-origin").header("sec-fetch-mode", "no-cors");
+        let own = own.send().await.unwrap();
+        assert_eq!((own.status().as_u16(), policies(&own).len()), (200, 0), "what it loads is its own affair");
+        refused(401, framed(Method::POST, "/").header("cookie", pass)).await;
+        refused(401, named(Method::GET, "/").header("cookie", pass).header("sec-fetch-site", "cross-site").header("sec-fetch-mode", "cors")).await;
+        // What opens our port opens nothing of ours.
+        refused(401, house.bare_request(Method::GET, "/api/v1/me").header("cookie", pass)).await;
         house.close().await;
         database.drop().await;
     }

@@ -284,6 +284,36 @@ on_both_databases! {
         database.drop().await;
     }
 
+    async fn an_upstream_with_a_damaged_pack_is_told_in_a_sentence(database: TestDatabase) {
+        let house = House::open(&database).await;
+        let (work, _) = upstream(&house).await;
+        for number in 0..20 {
+            work.commit("large.txt", &format!("{number} {}\n", "noise ".repeat(500 + number))).await;
+        }
+        work.git(&["repack", "-adq"]).await;
+        let packs = work.folder.join(".git/objects/pack");
+        let pack = std::fs::read_dir(packs).unwrap().map(|entry| entry.unwrap().path()).find(|path| path.extension().is_some_and(|end| end == "pack")).unwrap();
+        let mut bytes = std::fs::read(&pack).unwrap();
+        let length = bytes.len();
+        bytes[length / 3..length / 3 * 2].fill(0x5a);
+        std::fs::remove_file(&pack).unwrap();
+        std::fs::write(&pack, bytes).unwrap();
+        let body = json!({"name": "app", "source": work.folder.to_str().unwrap()});
+        let (_, added) = house.ask(house.request(Method::POST, "/api/v1/repos").json(&body)).await;
+        assert_eq!(added["name"], "app", "{added}");
+        let response = house.request(Method::POST, "/api/v1/repos/app/sync").send().await.unwrap();
+        let status = response.status().as_u16();
+        let problem: Value = response.json().await.unwrap();
+        assert_eq!(status, 409, "what is broken there is no fault of ours: {problem}");
+        let why = problem["detail"].as_str().unwrap();
+        assert!(why.contains("damaged") && !why.contains("Enumerating objects"), "{why}");
+        let (_, repo) = house.ask(house.request(Method::GET, "/api/v1/repos/app")).await;
+        assert_eq!(repo["phase"], "failed", "{repo}");
+        assert!(repo["note"].as_str().is_some_and(|note| note.contains("damaged")), "{repo}");
+        house.close().await;
+        database.drop().await;
+    }
+
     async fn only_an_admin_adds_a_path_of_the_server_and_an_agent_adds_nothing(database: TestDatabase) {
         let house = House::open(&database).await;
         let (work, _) = upstream(&house).await;
@@ -302,4 +332,88 @@ on_both_databases! {
         house.close().await;
         database.drop().await;
     }
+}
+
+/// What a client may do on the wire, at the door as it is: its layers, its limits, its way with bodies.
+#[tokio::test(flavor = "multi_thread")]
+async fn bodies_come_compressed_in_pieces_after_a_probe_and_after_a_question_whether_they_may() {
+    let database = carrel_testkit::TestDatabase::sqlite();
+    let house = House::open(&database).await;
+    add(&house, json!({"name": "here", "new": true})).await;
+    let work = Work::new(&house, "work");
+    let url = address(&house, &house.key, "here");
+    work.git(&["clone", "-q", &url, "."]).await;
+    for number in 0..400 {
+        std::fs::write(work.folder.join(format!("file-{number}")), format!("{number}\n")).unwrap();
+    }
+    work.commit("last", "x").await;
+    // A small buffer makes git try the door with an empty push, then send the pack in chunks.
+    work.git(&["-c", "http.postBuffer=2048", "push", "-q", "origin", "HEAD:main"]).await;
+    // Many haves make a question long enough to be compressed.
+    for number in 0..120 {
+        work.git(&["commit", "-q", "--allow-empty", "-m", &format!("feat: {number}")]).await;
+    }
+    work.git(&["-c", "protocol.version=0", "fetch", "-q", "origin"]).await;
+
+    // The same by hand, each fact by itself and together, so that nothing depends on what this git does.
+    let commit = work.git(&["rev-parse", "HEAD"]).await;
+    let pack = house.folder().join("pack");
+    let made =
+        format!("git rev-list --objects HEAD --not origin/main | git pack-objects --stdout -q >{}", pack.display());
+    let made = tokio::process::Command::new("sh").args(["-c", &made]).current_dir(&work.folder).status().await.unwrap();
+    assert!(made.success());
+    let body = |branch: &str| {
+        let line = format!("{} {commit} refs/heads/{branch}\0 report-status side-band-64k agent=x", "0".repeat(40));
+        let mut body = format!("{:04x}{line}0000", line.len() + 4).into_bytes();
+        body.extend(std::fs::read(&pack).unwrap());
+        body
+    };
+    let send = async |name: &str, body: Vec<u8>, gzip: bool, args: &[&str]| -> (String, String) {
+        let file = house.folder().join(format!("body-{name}"));
+        std::fs::write(&file, body).unwrap();
+        let mut path = file.display().to_string();
+        let mut command = tokio::process::Command::new("curl");
+        if gzip {
+            let squeezed = tokio::process::Command::new("gzip").arg(&path).status().await.unwrap();
+            assert!(squeezed.success());
+            path += ".gz";
+            command.args(["-H", "Content-Encoding: gzip"]);
+        }
+        let address = format!("{url}/git-receive-pack");
+        command.args(["-s", "-v", "--http1.1", "--max-time", "120", "--data-binary", &format!("@{path}")]);
+        command.args(["-H", "Content-Type: application/x-git-receive-pack-request"]).args(args).arg(&address);
+        let output = command.output().await.unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (text(&output.stdout), text(&output.stderr))
+    };
+    let (chunked, asking, silent) = ("Transfer-Encoding: chunked", "Expect: 100-continue", "Expect:");
+    let (said, _) = send("probe", b"0000".to_vec(), false, &["-H", silent]).await;
+    assert_eq!(said, "", "a try of the door is answered with nothing");
+    for (name, gzip, args) in [
+        ("plain", false, &["-H", silent][..]),
+        ("gzip", true, &["-H", silent]),
+        ("chunked", false, &["-H", silent, "-H", chunked]),
+        ("gzip-chunked", true, &["-H", silent, "-H", chunked]),
+        ("asking", false, &["-H", asking]),
+        ("asking-gzip", true, &["-H", asking]),
+        ("asking-gzip-chunked", true, &["-H", asking, "-H", chunked]),
+    ] {
+        let (said, wire) = send(name, body(name), gzip, args).await;
+        assert!(said.contains(&format!("ok refs/heads/{name}")), "{name}: {said} {wire}");
+        let asked = args.contains(&asking);
+        assert_eq!(wire.contains("100 Continue"), asked, "{name}: {wire}");
+        let there = work.git(&["ls-remote", "origin", &format!("refs/heads/{name}")]).await;
+        assert!(there.starts_with(&commit), "{name}: {there}");
+    }
+    // A refusal comes by the side band, whichever way the push came.
+    let (said, _) = send("refused", body("main"), true, &["-H", asking, "-H", chunked]).await;
+    assert!(said.contains("ng refs/heads/main"), "{said}");
+    // What says that it is compressed and is not, and what is compressed in a way that nobody asked for.
+    let (said, wire) = send("nonsense", body("nonsense"), false, &["-H", silent, "-H", "Content-Encoding: gzip"]).await;
+    assert!(!said.contains("ok refs/heads/nonsense"), "{said} {wire}");
+    let (said, wire) = send("odd", body("odd"), false, &["-H", silent, "-H", "Content-Encoding: br"]).await;
+    assert!(wire.contains("415") && !said.contains("ok refs/heads/odd"), "{said} {wire}");
+    assert_eq!(work.git(&["ls-remote", "origin", "refs/heads/nonsense", "refs/heads/odd"]).await, "");
+    house.close().await;
+    database.drop().await;
 }

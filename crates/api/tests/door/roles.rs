@@ -57,6 +57,8 @@ const TABLE: &[(&str, &str, &str, [u16; 4])] = &[
     ("POST", "/sandboxes/OTHER/port_link {\"port\": 80}", "sandbox.port", [409, 409, 403, 403]),
     ("GET", "/sandboxes/OWN/stats", "sandbox.stats", [200, 200, 200, 200]),
     ("GET", "/sandboxes/OTHER/stats", "sandbox.stats", [200, 200, 403, 403]),
+    ("GET", "/sandboxes/OWN/refused", "sandbox.read", [200, 200, 200, 200]),
+    ("GET", "/sandboxes/OTHER/refused", "sandbox.read", [200, 200, 403, 403]),
     ("GET", "/sandboxes/OWN/logs", "sandbox.read", [200, 200, 200, 200]),
     ("GET", "/sandboxes/OTHER/logs", "sandbox.read", [200, 200, 403, 403]),
     ("POST", "/sandboxes/OWN/snapshot", "sandbox.snapshot", [409, 409, 409, 403]),

@@ -144,6 +144,9 @@ on_both_databases! {
         assert_eq!(titles(&letters[4..]), ["Two", "Three"]);
         assert_eq!(letters[4].id, letters[1].id, "whoever takes it twice can tell");
 
+        let beyond = house.request(Method::POST, &format!("/api/v1/hooks/{id}/replay")).json(&json!({"after": i64::MAX}));
+        crate::refused(422, beyond).await;
+
         let gone = house.request(Method::DELETE, &format!("/api/v1/hooks/{id}"));
         assert_eq!(house.ask(gone).await.0, StatusCode::NO_CONTENT);
         let (_, secrets) = house.ask(house.request(Method::GET, "/api/v1/secrets")).await;

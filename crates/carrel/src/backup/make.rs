@@ -14,7 +14,7 @@ use rustix::fs::{FlockOperation, flock};
 
 use super::{DATABASE, FORMAT, Kept, MANIFEST, MASTER_KEY, Manifest, PLAIN, Repository, Weighed, bundle_name};
 use crate::{
-    config::understand,
+    config::{Config, understand},
     data::DataDir,
     failure::{Exit, Failure},
     say, serve,
@@ -30,6 +30,9 @@ pub(crate) struct BackupArgs {
     /// The configuration file [default: carrel.toml in the data directory]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// The folder that all nodes share, as `serve` has it [default: as configured, else in the data directory]
+    #[arg(long, value_name = "DIR")]
+    library: Option<String>,
 }
 
 /// What a backup leaves beside its target while it is made.
@@ -50,7 +53,7 @@ type Archive = tar::Builder<zstd::stream::write::Encoder<'static, File>>;
 
 pub(crate) async fn backup(data: &DataDir, args: BackupArgs, json: bool) -> Result<(), Failure> {
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
-    let config = understand(data, args.config.as_deref(), &[])?.config;
+    let config = understand(data, args.config.as_deref(), &[("nodes.library", args.library.clone())])?.config;
     if args.file.exists() {
         return Err(Failure::new(format!("{} is there already", args.file.display())).exit(Exit::Conflict));
     }
@@ -102,7 +105,7 @@ pub(crate) async fn backup(data: &DataDir, args: BackupArgs, json: bool) -> Resu
         }
     }
     let trouble = |error: carrel_git::GitError| Failure::new(format!("the repositories cannot be copied: {error}"));
-    let mirrors = carrel_git::mirrors_in(&data.path().join("library/mirrors")).map_err(trouble)?;
+    let mirrors = carrel_git::mirrors_in(&mirrors_of(data, &config)?).map_err(trouble)?;
     if !mirrors.is_empty() {
         let git = Git::open(&desk_path.join("git")).await.map_err(trouble)?;
         for (repo, place) in mirrors {
@@ -119,6 +122,20 @@ pub(crate) async fn backup(data: &DataDir, args: BackupArgs, json: bool) -> Resu
     File::open(beside).and_then(|folder| folder.sync_all()).map_err(unwritable)?;
     progress.finish_and_clear();
     report(&args, &manifest, json)
+}
+
+/// Where the repositories are. A house that has its checkouts here and no repositories has them elsewhere: a backup without
+/// them would be found out when it is needed.
+fn mirrors_of(data: &DataDir, config: &Config) -> Result<PathBuf, Failure> {
+    let own = data.path().join("library");
+    let library = config.shared_library().unwrap_or_else(|| own.clone());
+    let mirrors = library.join("mirrors");
+    if !mirrors.is_dir() && own.join("layers").is_dir() {
+        return Err(Failure::new(format!("there are no repositories in {}", library.display()))
+            .hint("name the folder that all nodes share with --library, as for `carrel serve`; is it mounted here?")
+            .exit(Exit::NotFound));
+    }
+    Ok(mirrors)
 }
 
 fn put(archive: &mut Archive, manifest: &mut Manifest, name: &str, place: &Path) -> std::io::Result<()> {

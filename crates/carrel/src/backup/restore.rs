@@ -12,6 +12,7 @@ use carrel_model::RepoName;
 
 use super::{DATABASE, FORMAT, Kept, MANIFEST, MASTER_KEY, Manifest, PLAIN, Weighed, bundle_name};
 use crate::{
+    config::understand,
     data::DataDir,
     failure::{Exit, Failure},
     say,
@@ -21,11 +22,16 @@ use crate::{
 pub(crate) struct RestoreArgs {
     /// What `carrel backup` wrote
     file: PathBuf,
+    /// The folder that all nodes share, for the repositories [default: as its configuration says, else in the data directory]
+    #[arg(long, value_name = "DIR")]
+    library: Option<String>,
 }
 
 /// A manifest that is larger is none of ours.
 const LARGEST_MANIFEST: u64 = 256 << 20;
 const DRAFT: &str = ".restore";
+/// What a shared library holds while its repositories are put in place.
+const MIRRORS_DRAFT: &str = ".mirrors-restored";
 
 pub(crate) async fn restore(data: &DataDir, args: RestoreArgs, json: bool) -> Result<(), Failure> {
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
@@ -36,12 +42,12 @@ pub(crate) async fn restore(data: &DataDir, args: RestoreArgs, json: bool) -> Re
     data.make()?;
     let _lock = data.lock()?;
     let draft = data.path().join(DRAFT);
-    let restored = put_in_place(data.path(), &draft, archive).await;
+    let restored = put_in_place(data, &draft, archive, args.library).await;
     if restored.is_err() {
         let _ = fs::remove_dir_all(data.path().join("library"));
     }
     let _ = fs::remove_dir_all(&draft);
-    let manifest = restored?;
+    let (manifest, shared) = restored?;
     if json {
         return say::json(&serde_json::json!({
             "made_at": manifest.made_at, "carrel": manifest.carrel, "repos": manifest.repos.keys().collect::<Vec<_>>(),
@@ -55,6 +61,9 @@ pub(crate) async fn restore(data: &DataDir, args: RestoreArgs, json: bool) -> Re
     ));
     if !manifest.files.contains_key(MASTER_KEY) {
         say::aside("carrel: put `master.key` back beside it before the first start, or set every secret again");
+    }
+    if let Some(shared) = shared {
+        say::aside(format_args!("carrel: its repositories are in {0}: serve it with --library {0}", shared.display()));
     }
     if manifest.schema.is_none() {
         say::aside("carrel: its database is in PostgreSQL: restore the schema there first");
@@ -77,33 +86,88 @@ fn refuse_unless_empty(data: &Path) -> Result<(), Failure> {
     }
 }
 
-async fn put_in_place(data: &Path, draft: &Path, archive: File) -> Result<Manifest, Failure> {
+async fn put_in_place(
+    data: &DataDir,
+    draft: &Path,
+    archive: File,
+    library: Option<String>,
+) -> Result<(Manifest, Option<PathBuf>), Failure> {
     let unwritable = |error: std::io::Error| Failure::new(format!("the backup cannot be put in place: {error}"));
     let _ = fs::remove_dir_all(draft);
-    let library = data.join("library");
-    let _ = fs::remove_dir_all(&library);
+    let own = data.path().join("library");
+    let _ = fs::remove_dir_all(&own);
     fs::create_dir_all(draft.join("mirrors")).map_err(unwritable)?;
     let progress = say::progress("reading the backup");
     let manifest = unpack(draft, archive)?;
     move_in(draft, &manifest).await?;
-    let trouble = |error: carrel_git::GitError| damaged(format!("a repository cannot be restored: {error}"));
-    if !manifest.repos.is_empty() {
-        let git = Git::open(&library.join("git")).await.map_err(trouble)?;
-        let mirrors = Mirrors::open(git, &library.join("mirrors")).map_err(trouble)?;
-        let draft = draft.canonicalize().map_err(unwritable)?;
-        for (name, repo) in &manifest.repos {
-            progress.set_message(format!("restoring the repository {name}"));
-            let bundled = Bundled { refs: repo.refs.clone(), head: repo.head.clone() };
-            let mirror = mirrors.get(name).await.map_err(trouble)?;
-            mirror.unbundle(&draft.join(bundle_name(name)), &bundled).await.map_err(trouble)?;
-        }
+    // Its own configuration may say where the repositories are to be.
+    let config = Some(draft.join("carrel.toml")).filter(|file| file.exists());
+    let shared = understand(data, config.as_deref(), &[("nodes.library", library)])?.config.shared_library();
+    if let Some(shared) = &shared {
+        refuse_unless_free(shared)?;
     }
+    let mirrors = shared.as_ref().map_or_else(|| own.join("mirrors"), |shared| shared.join(MIRRORS_DRAFT));
+    let laid = lay_out(&own, &mirrors, draft, &manifest, |name| {
+        progress.set_message(format!("restoring the repository {name}"));
+    });
+    if let Err(failure) = laid.await {
+        let _ = fs::remove_dir_all(&mirrors);
+        return Err(failure);
+    }
+    if let Some(shared) = &shared {
+        // All of them at once: nobody ever sees half a library.
+        fs::rename(&mirrors, shared.join("mirrors")).map_err(unwritable)?;
+        File::open(shared).and_then(|folder| folder.sync_all()).map_err(unwritable)?;
+    }
+    let data = data.path();
     for name in PLAIN.into_iter().chain([MASTER_KEY, DATABASE]).filter(|name| manifest.files.contains_key(*name)) {
         fs::rename(draft.join(name), data.join(name)).map_err(unwritable)?;
     }
     File::open(data).and_then(|folder| folder.sync_all()).map_err(unwritable)?;
     progress.finish_and_clear();
-    Ok(manifest)
+    Ok((manifest, shared))
+}
+
+/// A library that holds repositories is somebody's: they may be serving from it.
+fn refuse_unless_free(shared: &Path) -> Result<(), Failure> {
+    let unwritable = |error: std::io::Error| Failure::new(format!("{} cannot be used: {error}", shared.display()));
+    fs::create_dir_all(shared).map_err(unwritable)?;
+    let _ = fs::remove_dir_all(shared.join(MIRRORS_DRAFT));
+    // An empty folder may be taken away, one with something in it may not.
+    match fs::remove_dir(shared.join("mirrors")) {
+        Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => {
+            Err(Failure::new(format!("{} holds repositories already", shared.display()))
+                .hint("restore into a new one with --library; nothing is ever written over a house")
+                .exit(Exit::Conflict))
+        }
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(unwritable(error)),
+        _ => Ok(()),
+    }
+}
+
+/// Makes the repositories from their bundles.
+async fn lay_out(
+    own: &Path,
+    mirrors: &Path,
+    draft: &Path,
+    manifest: &Manifest,
+    tell: impl Fn(&RepoName),
+) -> Result<(), Failure> {
+    let trouble = |error: carrel_git::GitError| damaged(format!("a repository cannot be restored: {error}"));
+    fs::create_dir_all(mirrors).map_err(|error| damaged(error.to_string()))?;
+    if manifest.repos.is_empty() {
+        return Ok(());
+    }
+    let git = Git::open(&own.join("git")).await.map_err(trouble)?;
+    let mirrors = Mirrors::open(git, mirrors).map_err(trouble)?;
+    let draft = draft.canonicalize().map_err(|error| damaged(error.to_string()))?;
+    for (name, repo) in &manifest.repos {
+        tell(name);
+        let bundled = Bundled { refs: repo.refs.clone(), head: repo.head.clone() };
+        let mirror = mirrors.get(name).await.map_err(trouble)?;
+        mirror.unbundle(&draft.join(bundle_name(name)), &bundled).await.map_err(trouble)?;
+    }
+    Ok(())
 }
 
 /// Gives the house a name of its own: the one it was copied from may still be alive, on this machine even, and a name

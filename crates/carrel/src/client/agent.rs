@@ -24,17 +24,27 @@ pub(crate) enum Verb {
     Ls,
     /// Add an agent, or change the one of that name
     Add(Add),
-    /// Change what may be run at the desks of an agent
+    /// Change what may be run at the desks of an agent, and whom they may talk to
     Set {
         /// Its name
         name: AgentId,
         #[command(flatten)]
         commands: super::commands::Commands,
+        #[command(flatten)]
+        hosts: super::hosts::Hosts,
     },
     /// Forget an agent that was added
     Rm {
         /// Its name
         name: AgentId,
+    },
+    /// Print a recipe for a template with an agent's program in it: save it as `Recipefile` for `carrel template build`
+    Recipe {
+        /// Its name
+        name: AgentId,
+        /// What the template is built on
+        #[arg(long, default_value = "host", value_name = "TEMPLATE")]
+        from: String,
     },
     /// Prove an agent end to end: a repository of its own, a task, a pull request
     Test {
@@ -76,6 +86,8 @@ pub(crate) struct Add {
     mcp: bool,
     #[command(flatten)]
     commands: super::commands::Commands,
+    #[command(flatten)]
+    hosts: super::hosts::Hosts,
 }
 
 impl Verb {
@@ -104,18 +116,30 @@ impl Verb {
                     phrases,
                     mcp: add.mcp,
                     commands: Some(commands).filter(|commands| !commands.is_open()),
+                    network: add.hosts.change()?,
                 };
                 let agent = client.fetch(client.request(Method::POST, "/agents")?.json(&new)).await?;
                 show(client, &[agent], false)
             }
-            Verb::Set { name, commands } => {
-                let change = AgentChange { commands: Some(commands.change()?) };
+            Verb::Set { name, commands, hosts } => {
+                let change = AgentChange { commands: Some(commands.change()?), network: hosts.change()? };
                 let request = client.request(Method::PATCH, &format!("/agents/{name}"))?.json(&change);
                 show(client, &[client.fetch(request).await?], false)
             }
             Verb::Rm { name } => {
                 client.send(client.request(Method::DELETE, &format!("/agents/{name}"))?).await?;
                 say::line(&name);
+                Ok(())
+            }
+            Verb::Recipe { name, from } => {
+                let agent: AgentView = client.get(&format!("/agents/{name}")).await?;
+                let Some(recipe) = agent.recipe else {
+                    return Err(Failure::new(format!("nobody here knows how to install the program of `{name}`"))
+                        .hint("write a recipe of your own: docs/guides/templates.md")
+                        .exit(Exit::NotFound));
+                };
+                let steps = recipe.strip_prefix("FROM host\n").unwrap_or(&recipe);
+                say::line(format_args!("FROM {from}\n{}", steps.trim_end()));
                 Ok(())
             }
             Verb::Test { name, prompt } => test(client, name, prompt).await,
@@ -144,6 +168,7 @@ async fn test(client: &Client, name: AgentId, prompt: String) -> Result<(), Fail
         base: None,
         start: true,
         priority: None,
+        due: None,
         labels: Vec::new(),
         depends_on: Vec::new(),
         isolation: None,
@@ -155,6 +180,11 @@ async fn test(client: &Client, name: AgentId, prompt: String) -> Result<(), Fail
     let reached = ended.phase == carrel_model::task::TaskPhase::InReview;
     let close = client.request(Method::POST, &format!("/tasks/{}/close?wait=closed", ended.id))?;
     client.send(close).await?;
+    if let Some(desk) = &ended.sandbox_id {
+        // The card is closed before its desk is gone, and a repository stays while a desk reads from it. One that is gone
+        // already is not found, which is as good.
+        let _ = client.send(client.request(Method::DELETE, &format!("/sandboxes/{desk}?wait=gone"))?).await;
+    }
     client.send(client.request(Method::DELETE, &format!("/repos/{}", repo.name))?).await?;
     if reached {
         say::aside(format_args!("carrel: the agent {} works: task {} reached a pull request", ended.agent, ended.id));

@@ -80,12 +80,17 @@ impl Promote {
 
 impl Open {
     pub(crate) async fn run(self, client: &Client) -> Result<(), Failure> {
-        let request = client.request(Method::POST, &format!("/tasks/{}/open", self.id))?;
-        let sandbox: SandboxView = client.fetch(request.query(&[("from", self.from)])).await?;
-        if client.json() {
-            return say::json(&sandbox);
-        }
-        say::line(&sandbox.id);
-        Ok(())
+        open(client, &format!("/tasks/{}/open", self.id), self.from).await
     }
+}
+
+/// Opens a sandbox at a checkpoint of the timeline that a place belongs to.
+pub(super) async fn open(client: &Client, place: &str, from: i64) -> Result<(), Failure> {
+    let request = client.request(Method::POST, place)?;
+    let sandbox: SandboxView = client.fetch(request.query(&[("from", from)])).await?;
+    if client.json() {
+        return say::json(&sandbox);
+    }
+    say::line(&sandbox.id);
+    Ok(())
 }

@@ -116,6 +116,8 @@ pub(crate) struct Rules {
     auto_merge: Option<bool>,
     #[command(flatten)]
     commands: super::commands::Commands,
+    #[command(flatten)]
+    hosts: super::hosts::Hosts,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -137,7 +139,7 @@ impl From<Style> for MergeStyle {
 
 impl Rules {
     fn change(self) -> Result<RepoChange, Failure> {
-        let commands = self.commands.change()?;
+        let (commands, network) = (self.commands.change()?, self.hosts.change()?);
         let pulls = PullRulesChange {
             approvals: self.approvals,
             labels: self.pull_labels,
@@ -158,6 +160,7 @@ impl Rules {
             deny_paths: self.deny_paths,
             allow_secrets: self.allow_secrets,
             largest_file_mb: self.largest_file_mb,
+            network,
         })
     }
 }
@@ -213,6 +216,7 @@ impl Add {
             largest_file_mb: rules.largest_file_mb,
             pulls: rules.pulls,
             commands: rules.commands,
+            network: rules.network,
         };
         let mut repo: RepoView = client.fetch(client.request(Method::POST, "/repos")?.json(&new)).await?;
         if !is_new && !self.no_wait {

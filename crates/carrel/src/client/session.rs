@@ -2,15 +2,19 @@
 
 use carrel_model::{
     AgentId, RepoName, SessionId,
-    public::{Entry, Happening, NewMessage, NewSession, Page, SandboxView, SessionView, TaskPage, Timeline},
+    public::{
+        Entry, Happening, NewInterruption, NewMessage, NewSession, NewSessionFork, Page, SandboxView, SessionView,
+        TaskPage, Timeline,
+    },
     sandbox::Lifetime,
+    session::Moment,
 };
 use clap::Subcommand;
 use eventsource_stream::Eventsource;
 use futures::StreamExt;
 use reqwest::Method;
 
-use super::{Client, ago, only_match, task};
+use super::{Client, ago, judge, only_match, task};
 use crate::{failure::Failure, say};
 
 #[derive(Debug, Subcommand)]
@@ -50,6 +54,49 @@ pub(crate) enum Verb {
         /// Do not wait for the answer
         #[arg(long)]
         no_wait: bool,
+    },
+    /// Break off the answer in flight; what was done so far stays
+    Interrupt {
+        /// Its id, or the beginning of it
+        id: String,
+        /// What to say instead, with the answer printed; `-` reads standard input
+        text: Option<String>,
+        /// Do not wait for the answer
+        #[arg(long)]
+        no_wait: bool,
+    },
+    /// Print what a session changed, as a patch
+    Diff {
+        /// Its id, or the beginning of it
+        id: String,
+        /// From this checkpoint on
+        #[arg(long, value_name = "SEQ")]
+        from: Option<i64>,
+        /// Up to this checkpoint
+        #[arg(long, value_name = "SEQ")]
+        to: Option<i64>,
+    },
+    /// Open a sandbox with the files of a checkpoint, to look around in
+    Open {
+        /// Its id, or the beginning of it
+        id: String,
+        /// The place of the checkpoint on the timeline
+        #[arg(long, value_name = "SEQ")]
+        from: i64,
+    },
+    /// Begin another session that goes on from a checkpoint, with its files and what was said until then
+    Fork {
+        /// Its id, or the beginning of it
+        id: String,
+        /// The place of the checkpoint on the timeline; the newest one when left out
+        #[arg(long, value_name = "SEQ")]
+        from: Option<i64>,
+        /// Another agent
+        #[arg(long)]
+        agent: Option<AgentId>,
+        /// What to call it; the same when left out
+        #[arg(long)]
+        title: Option<String>,
     },
     /// Let the desk of a session sleep
     Pause {
@@ -93,7 +140,38 @@ impl Verb {
             }
             Verb::Say { id, text, no_wait } => {
                 let id = resolve(client, &id).await?;
-                say_and_follow(client, &id, task::said(text)?, no_wait).await
+                let message = NewMessage { role: None, text: task::said(text)? };
+                let now = now(client).await?;
+                let request = client.request(Method::POST, &format!("/sessions/{id}/messages"))?;
+                let said: Moment = client.fetch(request.json(&message)).await?;
+                if no_wait { Ok(()) } else { follow(client, &id, now, said.seq).await }
+            }
+            Verb::Interrupt { id, text, no_wait } => {
+                let id = resolve(client, &id).await?;
+                let text = text.map(task::said).transpose()?;
+                let now = now(client).await?;
+                let before: SessionView = client.get(&format!("/sessions/{id}")).await?;
+                let (is_over, asked) = (text.is_none() || no_wait, NewInterruption { text });
+                let request = client.request(Method::POST, &format!("/sessions/{id}/interrupt"))?;
+                let session: SessionView = client.fetch(request.json(&asked)).await?;
+                if is_over {
+                    return show(client, &[session], false);
+                }
+                follow(client, &id, now, before.last_seq).await
+            }
+            Verb::Diff { id, from, to } => {
+                let id = resolve(client, &id).await?;
+                task::print_diff(client, &format!("/sessions/{id}/diff"), from, to).await
+            }
+            Verb::Open { id, from } => {
+                let id = resolve(client, &id).await?;
+                judge::open(client, &format!("/sessions/{id}/open"), from).await
+            }
+            Verb::Fork { id, from, agent, title } => {
+                let id = resolve(client, &id).await?;
+                let request = client.request(Method::POST, &format!("/sessions/{id}/fork"))?;
+                let session = client.fetch(request.json(&NewSessionFork { from, agent, title })).await?;
+                show(client, &[session], false)
             }
             Verb::Pause { id } => act(client, &id, "pause").await,
             Verb::Resume { id } => act(client, &id, "resume").await,
@@ -114,15 +192,14 @@ async fn act(client: &Client, typed: &str, verb: &str) -> Result<(), Failure> {
     show(client, &[session], false)
 }
 
-async fn say_and_follow(client: &Client, id: &SessionId, text: String, no_wait: bool) -> Result<(), Failure> {
+/// Where the journal is.
+async fn now(client: &Client) -> Result<i64, Failure> {
     let page: TaskPage = client.get("/tasks?limit=1").await?;
-    let mut after = page.as_of.0;
-    let request = client.request(Method::POST, &format!("/sessions/{id}/messages"))?;
-    let said: carrel_model::session::Moment = client.fetch(request.json(&NewMessage { role: None, text })).await?;
-    if no_wait {
-        return Ok(());
-    }
-    let mut seen = said.seq;
+    Ok(page.as_of.0)
+}
+
+/// Prints what is said after a place until the answer is over.
+async fn follow(client: &Client, id: &SessionId, mut after: i64, mut seen: i64) -> Result<(), Failure> {
     loop {
         print_after(client, id, &mut seen).await?;
         let session: SessionView = client.get(&format!("/sessions/{id}")).await?;

@@ -1,8 +1,12 @@
 //! `carrel task …`
 
 use carrel_model::{
-    AgentId, Branch, RepoName, TaskId,
-    public::{Happening, NewAttempts, NewMessage, NewNetwork, NewTask, Page, TaskChange, TaskPage, TaskView, Timeline},
+    AgentId, Branch, ProviderName, RepoName, TaskId, Timestamp,
+    area::AreaPath,
+    public::{
+        BudgetState, BulkAnswer, BulkVerb, Happening, MOST_AT_ONCE, NewAttempts, NewBulk, NewMessage, NewMove,
+        NewNetwork, NewTask, Page, TaskChange, TaskPage, TaskView, Timeline,
+    },
     sandbox::{HostRule, Isolation, NetworkMode},
     session::{Moment, MomentKind},
     task::{Dependency, TaskPhase, Until},
@@ -90,12 +94,25 @@ pub(crate) enum Verb {
         #[arg(long)]
         agent: Option<AgentId>,
     },
+    /// Let a task go on at another provider, with all that was done
+    Move {
+        /// Its number
+        #[arg(value_parser = task_id)]
+        id: TaskId,
+        /// The provider: local, oci, e2b
+        #[arg(long, value_name = "PROVIDER")]
+        to: ProviderName,
+    },
     /// Let a command score the attempts at a task
     Judge(super::judge::Judge),
     /// Choose one of several attempts: the others are closed, and kept
     Promote(super::judge::Promote),
     /// Open a sandbox at a checkpoint of a task
     Open(super::judge::Open),
+    /// Write a task into a file, with its timeline and all its work
+    Export(super::parcel::Export),
+    /// Bring a task here from such a file; it rests until somebody starts it
+    Import(super::parcel::Import),
 }
 
 #[derive(Debug, Args)]
@@ -120,6 +137,10 @@ pub(crate) struct New {
     /// The higher, the sooner
     #[arg(long, allow_negative_numbers = true)]
     priority: Option<i32>,
+    /// When it is to be done, as 2026-11-20 or 2026-11-20T12:00:00Z: of those that are equally urgent, who is due sooner
+    /// begins first
+    #[arg(long, value_name = "WHEN", value_parser = due)]
+    due: Option<Timestamp>,
     /// Something to stick on it
     #[arg(long = "label")]
     labels: Vec<String>,
@@ -162,12 +183,18 @@ pub(crate) struct Set {
     /// The higher, the sooner
     #[arg(long, allow_negative_numbers = true)]
     priority: Option<i32>,
+    /// When it is to be done; '' for no such time
+    #[arg(long, value_name = "WHEN", value_parser = maybe_due)]
+    due: Option<Due>,
     /// Everything to stick on it
     #[arg(long = "label")]
     labels: Option<Vec<String>>,
-    /// Everything that comes first
-    #[arg(long = "depends-on", value_name = "ID[:UNTIL]", value_parser = dependency)]
-    depends_on: Option<Vec<Dependency>>,
+    /// Everything that comes first; '' for nothing
+    #[arg(long = "depends-on", value_name = "ID[:UNTIL]", value_parser = maybe_dependency)]
+    depends_on: Option<Vec<Option<Dependency>>>,
+    /// The branch that it is merged into
+    #[arg(long)]
+    base: Option<Branch>,
     /// How much may be spent, in dollars
     #[arg(long, value_name = "USD")]
     budget: Option<f64>,
@@ -184,6 +211,12 @@ pub(crate) struct List {
     /// Only those of this agent
     #[arg(long)]
     agent: Option<AgentId>,
+    /// Only those with this label
+    #[arg(long)]
+    label: Option<String>,
+    /// Only those with these words in their title or prompt
+    #[arg(long)]
+    text: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -220,31 +253,26 @@ fn dependency(text: &str) -> Result<Dependency, String> {
     Ok(Dependency { task_id: task_id(id)?, until: word::<Until>(until)? })
 }
 
+/// Nothing at all is said by an empty text.
+fn maybe_dependency(text: &str) -> Result<Option<Dependency>, String> {
+    if text.is_empty() { Ok(None) } else { dependency(text).map(Some) }
+}
+
 impl Verb {
     pub(crate) async fn run(self, client: &Client) -> Result<(), Failure> {
         match self {
             Verb::New(new) => new.run(client).await,
             Verb::Ls(list) => list.run(client).await,
             Verb::Show { id } => show_one(client, id).await,
-            Verb::Start(act) => act.run(client, "start", TaskPhase::InReview).await,
-            Verb::Stop(act) => act.run(client, "stop", TaskPhase::Backlog).await,
-            Verb::Retry(act) => act.run(client, "retry", TaskPhase::InReview).await,
-            Verb::Rebase(act) => act.run(client, "rebase", TaskPhase::InReview).await,
-            Verb::Merge(act) => act.run(client, "merge", TaskPhase::Merged).await,
-            Verb::Close(act) => act.run(client, "close", TaskPhase::Closed).await,
+            Verb::Start(act) => act.run(client, BulkVerb::Start, TaskPhase::InReview).await,
+            Verb::Stop(act) => act.run(client, BulkVerb::Stop, TaskPhase::Backlog).await,
+            Verb::Retry(act) => act.run(client, BulkVerb::Retry, TaskPhase::InReview).await,
+            Verb::Rebase(act) => act.run(client, BulkVerb::Rebase, TaskPhase::InReview).await,
+            Verb::Merge(act) => act.run(client, BulkVerb::Merge, TaskPhase::Merged).await,
+            Verb::Close(act) => act.run(client, BulkVerb::Close, TaskPhase::Closed).await,
             Verb::Logs { id, follow: false } => logs(client, id).await.map(drop),
             Verb::Logs { id, follow: true } => follow(client, id, &mut 0).await.map(drop),
-            Verb::Diff { id, from, to } => {
-                let query: Vec<_> = [("from", from), ("to", to)].into_iter().filter(|(_, seq)| seq.is_some()).collect();
-                let request = client.request(Method::GET, &format!("/tasks/{id}/diff"))?.query(&query);
-                let mut pieces = client.send(request).await?.bytes_stream();
-                while let Some(Ok(piece)) = pieces.next().await {
-                    if !say::bytes(&piece) {
-                        break;
-                    }
-                }
-                Ok(())
-            }
+            Verb::Diff { id, from, to } => print_diff(client, &format!("/tasks/{id}/diff"), from, to).await,
             Verb::Message { id, text, wait } => {
                 let text = said(text)?;
                 let request = client.request(Method::POST, &format!("/tasks/{id}/message"))?;
@@ -261,11 +289,35 @@ impl Verb {
                 let page: Page<TaskView> = client.fetch(request).await?;
                 show(client, &page.items, true)
             }
+            Verb::Export(export) => export.run(client).await,
+            Verb::Import(import) => import.run(client).await,
+            Verb::Move { id, to } => {
+                let request = client.request(Method::POST, &format!("/tasks/{id}/move"))?;
+                let view: TaskView = client.fetch(request.json(&NewMove { provider: to })).await?;
+                show(client, &[view], false)
+            }
             Verb::Judge(judge) => judge.run(client).await,
             Verb::Promote(promote) => promote.run(client).await,
             Verb::Open(open) => open.run(client).await,
         }
     }
+}
+
+/// Prints what changed, from one checkpoint or the base to another or the newest work.
+pub(super) async fn print_diff(
+    client: &Client,
+    place: &str,
+    from: Option<i64>,
+    to: Option<i64>,
+) -> Result<(), Failure> {
+    let query: Vec<_> = [("from", from), ("to", to)].into_iter().filter(|(_, seq)| seq.is_some()).collect();
+    let mut pieces = client.send(client.request(Method::GET, place)?.query(&query)).await?.bytes_stream();
+    while let Some(Ok(piece)) = pieces.next().await {
+        if !say::bytes(&piece) {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// What was typed, or what stands on standard input.
@@ -296,6 +348,7 @@ impl New {
             base: self.base,
             start: self.start || self.wait.wait.is_some(),
             priority,
+            due: self.due,
             labels: self.labels,
             depends_on: self.depends_on,
             isolation: self.isolation,
@@ -311,6 +364,24 @@ impl New {
         waiting.finish_and_clear();
         self.wait.finish(client, answer, TaskPhase::InReview).await
     }
+}
+
+/// A time that may be taken away.
+#[derive(Debug, Clone, Copy)]
+struct Due(Option<Timestamp>);
+
+fn maybe_due(text: &str) -> Result<Due, String> {
+    if text.is_empty() { Ok(Due(None)) } else { due(text).map(|due| Due(Some(due))) }
+}
+
+/// A moment, or a day: then its end.
+fn due(text: &str) -> Result<Timestamp, String> {
+    if let Ok(moment) = text.parse() {
+        return Ok(moment);
+    }
+    let day = text.parse::<jiff::civil::Date>().map_err(|_| "a day, or a moment with its zone".to_owned())?;
+    let end = day.at(23, 59, 59, 0).to_zoned(jiff::tz::TimeZone::UTC).map_err(|error| error.to_string())?;
+    Ok(end.timestamp())
 }
 
 /// The one repository that there is.
@@ -336,8 +407,10 @@ impl Set {
             prompt: self.prompt,
             agent: self.agent,
             priority: self.priority.map(TryInto::try_into).transpose().map_err(usage)?,
+            due: self.due.map(|due| due.0),
             labels: self.labels,
-            depends_on: self.depends_on,
+            depends_on: self.depends_on.map(|all| all.into_iter().flatten().collect()),
+            base: self.base,
             budget_usd: self.budget,
         };
         let request = client.request(Method::PATCH, &format!("/tasks/{}", self.id))?.json(&change);
@@ -346,26 +419,46 @@ impl Set {
 }
 
 impl Act {
-    async fn run(self, client: &Client, verb: &str, usual: TaskPhase) -> Result<(), Failure> {
-        let mut failure = None;
-        for id in &self.ids {
-            let request = client.request(Method::POST, &format!("/tasks/{id}/{verb}"))?.query(&self.wait.query(usual));
-            let waiting = self.wait.progress(&format!("waiting for task {id}"));
-            let answer = client.send(request).await;
-            waiting.finish_and_clear();
-            let finished = match answer {
-                Ok(answer) => self.wait.finish(client, answer, usual).await,
-                Err(error) => Err(error),
-            };
-            // One that cannot be moved does not keep the others.
-            if let Err(error) = finished {
-                // Every refusal is told; the last one says how it ended.
-                if let Some(earlier) = failure.replace(error) {
-                    let _ = earlier.report();
+    async fn run(self, client: &Client, verb: BulkVerb, usual: TaskPhase) -> Result<(), Failure> {
+        let mut failures = Vec::new();
+        let mut done = Vec::new();
+        // All are asked before any is waited for.
+        for ids in self.ids.chunks(MOST_AT_ONCE) {
+            let asked = NewBulk { verb, ids: ids.to_vec(), text: None, change: None };
+            let request = client.request(Method::POST, "/tasks/bulk")?.json(&asked);
+            let answers: Page<BulkAnswer> = client.fetch(request).await?;
+            for answer in answers.items {
+                // One that cannot be moved does not keep the others.
+                failures.extend(answer.problem.map(Failure::from));
+                done.extend(answer.task.map(|task| *task));
+            }
+        }
+        match self.wait.wait {
+            None if client.json() => {
+                done.iter().try_for_each(|task| show(client, std::slice::from_ref(task), false))?
+            }
+            None if !done.is_empty() => show(client, &done, false)?,
+            None => {}
+            Some(_) => {
+                for task in &done {
+                    let path = format!("/tasks/{}", task.id);
+                    let request = client.request(Method::GET, &path)?.query(&self.wait.query(usual));
+                    let waiting = self.wait.progress(&format!("waiting for task {}", task.id));
+                    let answer = client.send(request).await;
+                    waiting.finish_and_clear();
+                    failures.extend(match answer {
+                        Ok(answer) => self.wait.finish(client, answer, usual).await.err(),
+                        Err(error) => Some(error),
+                    });
                 }
             }
         }
-        failure.map_or(Ok(()), Err)
+        // Every refusal is told; the last one says how it ended.
+        let last = failures.pop();
+        for failure in failures {
+            let _ = failure.report();
+        }
+        last.map_or(Ok(()), Err)
     }
 }
 
@@ -413,6 +506,8 @@ impl List {
         query.extend(self.phase.map(|phase| ("phase", phase)));
         query.extend(self.repo.map(|repo| ("repo", repo.to_string())));
         query.extend(self.agent.map(|agent| ("agent", agent.to_string())));
+        query.extend(self.label.map(|label| ("label", label)));
+        query.extend(self.text.map(|text| ("text", text)));
         let mut items: Vec<TaskView> = Vec::new();
         let mut cursor: Option<String> = None;
         loop {
@@ -451,6 +546,7 @@ async fn show_one(client: &Client, id: TaskId) -> Result<(), Failure> {
     }
     field("repo", format!("{} › {} → {}", task.repo, task.branch, task.base));
     field("agent", task.agent.to_string());
+    field("due", task.due.map(|due| due.strftime("%Y-%m-%d %H:%M:%SZ").to_string()).unwrap_or_default());
     field("desk", task.sandbox_id.as_ref().map(ToString::to_string).unwrap_or_default());
     let commits = format!("{} ahead, {} behind", task.ahead, task.behind);
     field("head", task.head.as_ref().map(|head| format!("{}  {commits}", head.short())).unwrap_or_default());
@@ -465,9 +561,28 @@ async fn show_one(client: &Client, id: TaskId) -> Result<(), Failure> {
         let with = conflict.task_id.map_or_else(|| task.base.to_string(), |other| format!("task {other}"));
         field("conflict", format!("with {with} in {}", conflict.paths.join(", ")));
     }
-    field("cost", if task.cost_usd > 0.0 { format!("${:.4}", task.cost_usd) } else { String::new() });
+    for share in &task.shares {
+        let with = share.task_id.map_or_else(|| task.base.to_string(), |other| format!("task {other}"));
+        field("beside", format!("{with} in {}", share.paths.join(", ")));
+    }
+    for claim in task.claims.iter().filter(|claim| claim.holds(jiff::Timestamp::now())) {
+        let paths: Vec<&str> = claim.paths.iter().map(AreaPath::as_str).collect();
+        field("area", format!("{} until {}", paths.join(", "), claim.until.strftime("%Y-%m-%d %H:%M:%SZ")));
+    }
+    field("cost", cost(&task));
     say::line("");
     logs(client, id).await.map(drop)
+}
+
+/// What it cost, of how much, and whether that is nearly or wholly spent.
+fn cost(task: &TaskView) -> String {
+    let of = task.budget_usd.map(|budget| format!(" of ${budget:.2}")).unwrap_or_default();
+    match (task.budget_state, task.cost_usd) {
+        (Some(BudgetState::Spent), cost) => format!("${cost:.4}{of}: the budget is spent"),
+        (Some(BudgetState::Warning), cost) => format!("${cost:.4}{of}: the budget is nearly spent"),
+        (None, cost) if cost > 0.0 => format!("${cost:.4}{of}"),
+        (None, _) => String::new(),
+    }
 }
 
 /// Prints the timeline so far, and says where it ends.
@@ -570,6 +685,13 @@ pub(crate) fn print(client: &Client, moment: &Moment) {
     say::line(format_args!("{who:>7}  {}", say::printable(lines.next().unwrap_or_default())));
     for line in lines {
         say::line(format_args!("{:>7}  {}", "", say::printable(line)));
+    }
+    if let (Some(commit), Some(desk)) = (&moment.commit, &moment.desk) {
+        let cost = moment.cost_usd.filter(|cost| *cost > 0.0).map(|cost| format!(", ${cost:.4} so far"));
+        let cost = cost.unwrap_or_default();
+        let line =
+            format!("{} at {} ({}, {}){cost}", commit.short(), desk.sandbox_id, desk.phase.word(), desk.template);
+        say::line(format_args!("{:>7}  {}", "", say::printable(&line)));
     }
 }
 

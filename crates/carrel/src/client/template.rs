@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use carrel_model::{
     ProviderName, TemplateName,
     public::{From, NewTemplate, Page, TemplateView},
-    template::TemplatePhase,
 };
 use clap::Subcommand;
 use eventsource_stream::Eventsource;
@@ -37,6 +36,11 @@ pub(crate) enum Verb {
         /// Where it is made
         #[arg(long)]
         provider: Option<ProviderName>,
+    },
+    /// Show how a template is being made, until it is, or how it was
+    Log {
+        /// Its name
+        name: TemplateName,
     },
     /// Forget templates
     Rm {
@@ -88,6 +92,10 @@ impl Verb {
                     ..plain(name, From::Image)
                 };
                 let made = client.fetch(client.request(Method::POST, "/templates")?.json(&new)).await?;
+                watch(client, made).await
+            }
+            Verb::Log { name } => {
+                let made = client.fetch(client.request(Method::GET, &place(&name))?).await?;
                 watch(client, made).await
             }
             Verb::Rm { names } => {
@@ -165,8 +173,7 @@ async fn watch(client: &Client, made: TemplateView) -> Result<(), Failure> {
         }
     }
     let template: TemplateView = client.get(&place(&made.name)).await?;
-    if template.phase == TemplatePhase::Failed {
-        let why = template.note.unwrap_or_else(|| "it could not be made".into());
+    if let Some(why) = template.failure() {
         return Err(Failure::new(format!("the template `{}` failed: {why}", made.name)));
     }
     show(client, &template)
@@ -204,8 +211,17 @@ fn row(template: &TemplateView) -> Vec<String> {
         template.provider.to_string(),
         template.bytes.map(|bytes| indicatif::BinaryBytes(bytes).to_string()).unwrap_or_default(),
         template.ready_at.or(template.created_at).map(ago).unwrap_or_default(),
-        template.note.clone().or_else(|| template.origin.clone()).unwrap_or_default(),
+        brief(template.note.as_ref().or(template.origin.as_ref()).map_or("", |text| text)),
     ]
+}
+
+/// So much of a sentence as fits into a cell.
+fn brief(text: &str) -> String {
+    const LONGEST: usize = 120;
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
 }
 
 /// The path of a template. A name with `/` is one segment of it.

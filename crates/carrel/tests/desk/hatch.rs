@@ -124,3 +124,26 @@ async fn nobody_outside_comes_to_the_gateway_by_its_port() {
     }
     yard.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_was_not_let_through_to_is_in_the_log_of_the_sandbox() {
+    let yard = Yard::open().await;
+    let sandbox = yard.sandbox(json!({"network": {"mode": "allow", "allow": ["example.net"]}})).await;
+    let neighbour = yard.sandbox(json!({})).await;
+    yard.sh(&sandbox, &format!("for i in 1 2 3; do curl -sS -m 60 -x {HOUSE} http://example.org:8080/; done")).await;
+    let blocked = |log: &serde_json::Value| {
+        let lines = log["items"].as_array().unwrap().iter().map(|line| line["text"].as_str().unwrap());
+        lines.filter(|line| line.contains("example.org:8080 is not on the list")).count()
+    };
+    let log = |id: String| {
+        let house = &yard.house;
+        async move { house.ask(house.request(reqwest::Method::GET, &format!("/api/v1/sandboxes/{id}/logs"))).await.1 }
+    };
+    // The house is told beside what the guest is told.
+    while blocked(&log(sandbox.id.to_string()).await) == 0 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(blocked(&log(sandbox.id.to_string()).await), 1, "a host is told of once");
+    assert_eq!(blocked(&log(neighbour.id.to_string()).await), 0);
+    yard.close().await;
+}

@@ -9,11 +9,17 @@ use serde_json::{Value, json};
 use crate::yard::{Yard, engine, git};
 
 mod dialects;
+mod ends;
+mod failures;
 mod many;
+mod own;
 mod programs;
+mod queue;
+mod radar;
 mod reports;
 mod rules;
 mod sessions;
+mod sleep;
 
 /// Far beyond what a slow machine needs: a test that waits longer hangs.
 pub(crate) const PATIENCE: &str = "300";
@@ -285,6 +291,27 @@ async fn who_is_stopped_rests_in_the_backlog_and_goes_on_when_started() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_does_not_go_when_it_is_stopped_is_ended() {
+    let yard = Yard::open().await;
+    yard.hosted("hello", json!({})).await;
+    yard.agent("polite", "trap 'echo goodbye; exit 0' TERM; sleep 100000 & echo begun; wait").await;
+    yard.agent("deaf", "trap '' TERM; echo begun; exec >/dev/null 2>&1; while :; do sleep 100000; done").await;
+    for agent in ["polite", "deaf"] {
+        let task = yard.task("hello", agent, "Take your time", "working").await;
+        while yard.said(&task, "message", "agent").await.is_empty() {}
+        let stopped = yard.act(&task, "stop", "backlog").await;
+        let said = yard.said(&task, "message", "agent").await;
+        // Whether last words come in time is a matter of the machine.
+        assert!(["begun", "goodbye"].contains(&said.last().unwrap().as_str()), "{agent}: {said:?}");
+        let desk = stopped["sandbox_id"].as_str().unwrap();
+        let body = json!({"command": "pgrep -fc 'sleep 10000[0]' || true"});
+        let left = yard.post(&format!("/api/v1/sandboxes/{desk}/execute"), body).await;
+        assert_eq!(left["stdout"].as_str().unwrap().trim(), "0", "{agent}: {left}");
+    }
+    yard.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_check_that_fails_sends_the_task_back_with_what_it_printed() {
     let yard = Yard::open().await;
     yard.hosted("hello", json!({"check_command": "echo looking; grep -q good state.txt"})).await;
@@ -328,6 +355,24 @@ async fn tasks_wait_for_each_other_and_for_room() {
     assert_eq!(yard.look("/api/v1/tasks/2").await["phase"], "queued", "it waits until the first is merged");
     yard.act(&one, "merge", "merged").await;
     yard.wait(&two, "in_review").await;
+    yard.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_waits_behind_hundreds_who_cannot_go() {
+    let yard = Yard::with_work(|work| work.at_once = 1).await;
+    yard.hosted("hello", json!({})).await;
+    yard.agent("scribe", COMMITS).await;
+    // It is never started, and more wait for it than are read at a time.
+    yard.post("/api/v1/tasks", json!({"repo": "hello", "agent": "scribe", "title": "One"})).await;
+    for number in 0..501 {
+        let waits = json!({"repo": "hello", "agent": "scribe", "title": format!("Waits {number}"), "start": true,
+                           "depends_on": [{"task_id": 1}]});
+        yard.post("/api/v1/tasks", waits).await;
+    }
+    let free = json!({"repo": "hello", "agent": "scribe", "title": "Free", "start": true});
+    let free = yard.post("/api/v1/tasks", free).await;
+    yard.wait(&free, "in_review").await;
     yard.close().await;
 }
 

@@ -6,7 +6,7 @@ use std::{
     process::{Command, Output},
 };
 
-use carrel_testkit::Server;
+use carrel_testkit::{Server, TestDatabase};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -15,12 +15,20 @@ use crate::{
     pulls::{ask, git as plain, start},
 };
 
+/// Finds what it left when it comes back, and finishes then.
+const SLOW: &str = "if [ -e dirty ]; then git add -A; git commit -qm 'feat: went on'; git push -q; exit; fi; \
+                    echo one >one; git add -A; git commit -qm 'feat: one'; echo half >dirty; exec sleep 100000";
+
 fn carrel(data: &Path, args: &[&str]) -> Output {
     Command::new(binary()).arg("--data").arg(data).args(args).env_remove("CARREL_MASTER_KEY").output().unwrap()
 }
 
 fn git(data: &Path, args: &[&str]) -> String {
-    let mirror = data.join("library/mirrors/own/1.git");
+    git_in(&data.join("library"), args)
+}
+
+fn git_in(library: &Path, args: &[&str]) -> String {
+    let mirror = library.join("mirrors/own/1.git");
     let told = Command::new("git").arg("--git-dir").arg(mirror).args(["-c", "safe.directory=*"]).args(args).output();
     String::from_utf8_lossy(&told.unwrap().stdout).trim().to_owned()
 }
@@ -33,10 +41,7 @@ async fn a_house_that_was_destroyed_goes_on_from_its_backup() {
     fs::create_dir(&first).unwrap();
     let server = start(&first).await;
     ask(&server, Method::POST, "/repos", Some(json!({"new": true, "name": "own"}))).await;
-    // Finds what it left when it comes back, and finishes then.
-    let steps = "if [ -e dirty ]; then git add -A; git commit -qm 'feat: went on'; git push -q; exit; fi; \
-                 echo one >one; git add -A; git commit -qm 'feat: one'; echo half >dirty; exec sleep 100000";
-    let agent = json!({"name": "slow", "dialect": "shell", "command": steps});
+    let agent = json!({"name": "slow", "dialect": "shell", "command": SLOW});
     ask(&server, Method::POST, "/agents", Some(agent)).await;
     let task = json!({"repo": "own", "agent": "slow", "title": "Work", "start": true});
     let (status, task) = ask(&server, Method::POST, "/tasks", Some(task)).await;
@@ -67,7 +72,7 @@ async fn a_house_that_was_destroyed_goes_on_from_its_backup() {
     assert!(restored.status.success(), "{}", String::from_utf8_lossy(&restored.stderr));
     assert_ne!(fs::read(first.join("node")).unwrap(), fs::read(second.join("node")).unwrap());
     let beside = start(&second).await;
-    until_reviewed(&beside, &second).await;
+    until_reviewed(&beside, &second.join("library")).await;
     let (_, original) = ask(&server, Method::GET, "/tasks/1", None).await;
     assert_eq!((&original["phase"], &original["attempts"]), (&json!("working"), &json!(0)), "{original}");
     close(beside).await;
@@ -101,7 +106,7 @@ async fn a_house_that_was_destroyed_goes_on_from_its_backup() {
     let restored = carrel(&second, &["restore", file.to_str().unwrap()]);
     assert!(restored.status.success(), "{}", String::from_utf8_lossy(&restored.stderr));
     let server = start(&second).await;
-    until_reviewed(&server, &second).await;
+    until_reviewed(&server, &second.join("library")).await;
     close(server).await;
 }
 
@@ -149,8 +154,87 @@ async fn what_was_squashed_is_in_a_backup_and_its_pull_can_still_be_read() {
     assert!(server.terminate().await.success());
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_house_in_postgresql_with_a_shared_library_goes_on_from_its_dump_and_its_backup() {
+    assert!(rustix::process::geteuid().is_root(), "this test makes namespaces and needs root");
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let (database, place) = (TestDatabase::postgres().await, tempfile::tempdir().unwrap());
+    let [first, second, library, other, file, dump] =
+        ["first", "second", "library", "other", "house", "dump"].map(|name| place.path().join(name));
+    let schema = database.options().schema.clone();
+    let serve = async |data: &Path, library: &Path| {
+        let server = Server::with(binary(), data)
+            .args(["--database", &database.url(), "--library", library.to_str().unwrap()])
+            .env("CARREL_DATABASE_SCHEMA", &schema)
+            .env("CARREL_MASTER_KEY", "7".repeat(64))
+            .env("CARREL_LOG_LEVEL", "error")
+            .env("CARREL_SANDBOXES_PROVIDER", "local")
+            .env("CARREL_LOCAL_DISK", "folder")
+            .env("CARREL_LOCAL_POOL", "1");
+        server.start().await
+    };
+    let server = serve(&first, &library).await;
+    ask(&server, Method::POST, "/repos", Some(json!({"new": true, "name": "own"}))).await;
+    ask(&server, Method::POST, "/agents", Some(json!({"name": "slow", "dialect": "shell", "command": SLOW}))).await;
+    let task = json!({"repo": "own", "agent": "slow", "title": "Work", "start": true});
+    let (status, task) = ask(&server, Method::POST, "/tasks", Some(task)).await;
+    assert!(status.is_success(), "{task}");
+    while git_in(&library, &["cat-file", "-p", "refs/carrel/wip/1:dirty"]) != "half" {
+        let (_, now) = ask(&server, Method::GET, "/tasks/1", None).await;
+        assert!(!["needs_you", "failed"].contains(&now["phase"].as_str().unwrap()), "{now}");
+    }
+
+    // First the rows, then the repositories.
+    let mut dumped = Command::new("pg_dump");
+    let dumped =
+        dumped.arg(format!("--schema={schema}")).arg("--file").arg(&dump).arg(database.url()).output().unwrap();
+    assert!(dumped.status.success(), "{}", String::from_utf8_lossy(&dumped.stderr));
+    let run = |data: &Path, args: &[&str]| {
+        let mut command = Command::new(binary());
+        command.arg("--data").arg(data).args(args).env("CARREL_DATABASE_URL", database.url());
+        command.env("CARREL_DATABASE_SCHEMA", &schema).env("CARREL_MASTER_KEY", "7".repeat(64)).output().unwrap()
+    };
+    let said = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();
+    let (to, from) = (file.to_str().unwrap(), library.to_str().unwrap());
+    // Without a word about the library it would hold no repository: nobody is left in that belief.
+    let refused = run(&first, &["backup", to]);
+    assert_eq!(refused.status.code(), Some(3), "{}", said(&refused));
+    assert!(said(&refused).contains("--library") && !file.exists(), "{}", said(&refused));
+    let made = run(&first, &["backup", to, "--library", from]);
+    assert!(made.status.success(), "{}", said(&made));
+    assert!(String::from_utf8_lossy(&made.stdout).contains("1 repositories"), "{made:?}");
+    let sizes = run(&first, &["--json", "df", "--library", from]);
+    let sizes: Value = serde_json::from_slice(&sizes.stdout).unwrap();
+    let repos = sizes["shares"].as_array().unwrap().iter().find(|share| share["what"] == "repositories").unwrap();
+    assert_eq!(repos["items"], 1, "{sizes}");
+
+    // The house is destroyed: its rows, its data directory and its library.
+    let (_, closed) = ask(&server, Method::POST, "/tasks/1/close?wait=closed&timeout=300", None).await;
+    assert_eq!(closed["phase"], "closed", "{closed}");
+    assert!(server.terminate().await.success());
+    let refused = run(&second, &["restore", to, "--library", from]);
+    assert_eq!(refused.status.code(), Some(4), "a library was written over: {}", said(&refused));
+    assert_eq!(git_in(&library, &["rev-parse", "--verify", "-q", "main"]).len(), 40, "a library was touched");
+    let sql = |args: &[&str]| {
+        let output = Command::new("psql").args(["-q", "-v", "ON_ERROR_STOP=1", &database.url()]).args(args).output();
+        assert!(output.as_ref().unwrap().status.success(), "{}", said(&output.unwrap()));
+    };
+    sql(&["-c", &format!("DROP SCHEMA {schema} CASCADE")]);
+    fs::remove_dir_all(&first).unwrap();
+    fs::remove_dir_all(&library).unwrap();
+
+    sql(&["-f", dump.to_str().unwrap()]);
+    let restored = run(&second, &["restore", to, "--library", other.to_str().unwrap()]);
+    assert!(restored.status.success(), "{}", said(&restored));
+    assert!(said(&restored).contains(other.to_str().unwrap()), "{}", said(&restored));
+    let server = serve(&second, &other).await;
+    until_reviewed(&server, &other).await;
+    close(server).await;
+    database.drop().await;
+}
+
 /// Waits until the restored task is in review with everything that the first house had saved.
-async fn until_reviewed(server: &Server, data: &Path) {
+async fn until_reviewed(server: &Server, library: &Path) {
     loop {
         let (_, task) = ask(server, Method::GET, "/tasks/1?wait=in_review&timeout=60", None).await;
         assert!(!["needs_you", "failed"].contains(&task["phase"].as_str().unwrap()), "{task}");
@@ -158,8 +242,8 @@ async fn until_reviewed(server: &Server, data: &Path) {
             break;
         }
     }
-    assert_eq!(git(data, &["log", "--format=%s", "main..task-1"]), "feat: went on\nfeat: one");
-    assert_eq!(git(data, &["cat-file", "-p", "task-1:dirty"]), "half");
+    assert_eq!(git_in(library, &["log", "--format=%s", "main..task-1"]), "feat: went on\nfeat: one");
+    assert_eq!(git_in(library, &["cat-file", "-p", "task-1:dirty"]), "half");
 }
 
 async fn close(server: Server) {

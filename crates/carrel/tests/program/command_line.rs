@@ -289,3 +289,22 @@ async fn what_is_sent_for_help_holds_no_secret_and_the_manual_every_verb() {
     assert!(std::fs::read_to_string(place("man/carrel-task-merge.1")).unwrap().contains(".TH carrel-task-merge"));
     assert!(server.terminate().await.success());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_for_machines_is_one_object_to_a_line() {
+    let data = tempfile::tempdir().unwrap();
+    let log = data.path().join("log.txt");
+    let server = Server::with(binary(), data.path())
+        .env("CARREL_LOG_FORMAT", "json")
+        .env("CARREL_LOG_LEVEL", "debug")
+        .log_to(std::fs::File::create(&log).unwrap());
+    assert!(server.start().await.terminate().await.success());
+    let text = std::fs::read_to_string(&log).unwrap();
+    // What is said to whoever sits there is no part of the log.
+    let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with("carrel: ")).collect();
+    assert!(!lines.is_empty(), "nothing was logged");
+    for line in lines {
+        let entry: serde_json::Value = serde_json::from_str(line).unwrap_or_else(|_| panic!("no object: {line}"));
+        assert!(entry["timestamp"].is_string() && entry["level"].is_string() && entry["fields"].is_object(), "{line}");
+    }
+}

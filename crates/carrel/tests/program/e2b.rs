@@ -2,9 +2,10 @@
 
 use std::{path::Path, sync::Mutex, time::Duration};
 
+use carrel_model::SandboxId;
 use carrel_sandbox::{
-    Provider,
-    contract::broken_promises,
+    Provider, ProviderError,
+    contract::{broken_promises, usual_spec},
     providers::e2b::{Config, E2b},
 };
 use carrel_testkit::Server;
@@ -13,36 +14,45 @@ use serde_json::Value;
 use crate::binary;
 
 /// A server with real sandboxes, which speaks E2B's API.
-struct Cluster {
+pub(crate) struct Cluster {
     data: tempfile::TempDir,
-    server: Server,
+    pub server: Server,
 }
 
 impl Cluster {
-    async fn open() -> Cluster {
+    pub(crate) async fn open() -> Cluster {
+        Cluster::with(&[]).await
+    }
+
+    async fn with(settings: &[(&str, &str)]) -> Cluster {
         assert!(rustix::process::geteuid().is_root(), "these tests make namespaces and need root");
         let data = tempfile::tempdir().unwrap();
-        let server = Server::with(binary(), data.path())
+        let mut server = Server::with(binary(), data.path())
             .env("CARREL_LOG_LEVEL", "error")
             .env("CARREL_SANDBOXES_PROVIDER", "local")
             .env("CARREL_LOCAL_DISK", "folder")
-            .env("CARREL_LOCAL_POOL", "1")
-            .start()
-            .await;
-        Cluster { data, server }
+            .env("CARREL_LOCAL_POOL", "1");
+        for (name, value) in settings {
+            server = server.env(name, *value);
+        }
+        Cluster { data, server: server.start().await }
     }
 
     /// The key as E2B's clients spell it.
-    fn key(&self) -> String {
+    pub(crate) fn key(&self) -> String {
         self.server.key.replace("crl_", "e2b_")
     }
 
     fn provider(&self) -> E2b {
+        self.provider_with(self.key())
+    }
+
+    fn provider_with(&self, key: String) -> E2b {
         let config = Config {
             api_url: Some(self.server.url.clone()),
             sandbox_url: Some(self.server.url.clone()),
             domain: "e2b.app".into(),
-            api_key: Some(self.key().into()),
+            api_key: Some(key.into()),
             house: "tested".into(),
             templates: Default::default(),
             lease: Duration::from_secs(3600),
@@ -55,13 +65,13 @@ impl Cluster {
     }
 
     /// The sandboxes that are here.
-    async fn ids(&self) -> Vec<String> {
+    pub(crate) async fn ids(&self) -> Vec<String> {
         let (code, ids, err) = self.run(&["sandbox", "ls", "-q"]).await;
         assert_eq!(code, 0, "{err}");
         ids.lines().map(str::to_owned).collect()
     }
 
-    async fn close(self) {
+    pub(crate) async fn close(self) {
         // What E2B was told to end is gone by its own books at once, and by the cluster's in a moment.
         loop {
             let (code, list, err) = self.run(&["sandbox", "ls", "--json"]).await;
@@ -160,6 +170,29 @@ async fn the_e2b_provider_keeps_every_promise_at_our_own_door() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_quota_at_our_own_door_is_not_taken_for_a_rate() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let cluster = Cluster::with(&[("CARREL_QUOTAS_MEMBER_SANDBOXES", "1")]).await;
+    let (code, key, err) = cluster.run(&["key", "create", "member", "--role", "member", "-q"]).await;
+    assert_eq!(code, 0, "{err}");
+    let provider = cluster.provider_with(key.trim().replace("crl_", "e2b_"));
+    let (first, second): (SandboxId, SandboxId) =
+        ("i0000000000000000001".parse().unwrap(), "i0000000000000000002".parse().unwrap());
+    let spec = usual_spec(&provider).await;
+    provider.create(&first, &spec).await.unwrap();
+    let refused = provider.create(&second, &spec).await.unwrap_err();
+    let ProviderError::Exhausted { why } = &refused else { panic!("{refused:?} is no quota") };
+    assert!(why.contains("has 1 sandboxes, and 1 are allowed"), "{why}");
+    // Whoever makes room has room, when it is gone.
+    provider.destroy(&first).await.unwrap();
+    while let Err(refused) = provider.create(&second, &spec).await {
+        assert!(matches!(refused, ProviderError::Exhausted { .. }), "{refused:?}");
+    }
+    provider.destroy(&second).await.unwrap();
+    cluster.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_desk_at_e2b_works_like_any_other() {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let house = House::open().await;
@@ -200,6 +233,8 @@ async fn a_desk_at_e2b_works_like_any_other() {
     std::fs::write(there.join("Recipefile"), "FROM base\nCOPY deep /opt/deep\nRUN echo built > /home/user/mark\n")
         .unwrap();
     house.good(&["template", "build", "mine", there.to_str().unwrap()]).await;
+    let (code, _, told) = house.run(&["template", "log", "mine"]).await;
+    assert!(code == 0 && told.contains("RUN echo built"), "how it was made is told again: {told}");
     let built = house.good(&["sandbox", "create", "--template", "mine", "--wait", "-q"]).await;
     assert_eq!(house.sh(&built, "cat /home/user/mark; wc -c < '/opt/deep/file with spaces'").await, "built\n300000");
     house.good(&["sandbox", "rm", "--wait", &built]).await;
@@ -378,6 +413,48 @@ async fn a_task_at_e2b_has_its_checkout_without_any_way_to_the_house_and_becomes
     assert_eq!(task["phase"], "merged", "{task:#}");
     let shown = std::process::Command::new("git").current_dir(&upstream).args(["show", "main:env"]).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&shown.stdout), "KEY=\n");
+    while house.json(&["task", "show", "1"]).await["sandbox_id"].is_string() {}
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_moves_from_e2b_to_this_machine_and_back_with_all_that_was_done() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let house = House::open().await;
+    let upstream = house.data.path().join("upstream");
+    repository(&upstream);
+    house.good(&["repo", "add", upstream.to_str().unwrap(), "--name", "hello"]).await;
+    // Each turn commits one file, leaves another that nobody commits, and asks.
+    let turn = "n=$(ls step.* 2>/dev/null | wc -l); echo $n >step.$n; git add step.$n; git commit -qm \"feat: step $n\"; \
+                echo $n >>loose; echo \"QUESTION: done with $n?\"";
+    house.good(&["agent", "add", "asks", "--dialect", "shell", "--command", turn]).await;
+    house.good(&["task", "new", "Count", "--repo", "hello", "--agent", "asks", "--start"]).await;
+    let settled = async |places: usize| {
+        loop {
+            let task = house.json(&["task", "show", "1"]).await;
+            let asked = house.good(&["task", "logs", "1"]).await.contains(&format!("done with {}?", places - 1));
+            if task["phase"] == "needs_you" && task["sandbox_id"].is_string() && asked {
+                return task["sandbox_id"].as_str().unwrap().to_owned();
+            }
+            assert_ne!(task["phase"], "failed", "{task:#}");
+        }
+    };
+    let mut desk = settled(1).await;
+    for (count, place) in [(2, "local"), (3, "e2b")] {
+        house.good(&["task", "move", "1", "--to", place]).await;
+        house.good(&["task", "message", "1", "go on"]).await;
+        let next = settled(count).await;
+        assert_ne!(next, desk, "a new desk");
+        desk = next;
+        assert_eq!(house.json(&["sandbox", "show", &desk]).await["provider"], place);
+        let found =
+            house.sh(&desk, "cd /workspace && git log --oneline origin/main..HEAD | wc -l; cat step.* loose").await;
+        let numbers: Vec<String> = (0..count).map(|number| number.to_string()).collect();
+        assert_eq!(found, format!("{count}\n{0}\n{0}", numbers.join("\n")));
+    }
+    let (code, _, err) = house.run(&["task", "move", "1", "--to", "nowhere"]).await;
+    assert!(code != 0 && err.contains("there is no provider"), "{err}");
+    house.good(&["task", "close", "1", "--wait"]).await;
     while house.json(&["task", "show", "1"]).await["sandbox_id"].is_string() {}
     house.close().await;
 }

@@ -113,7 +113,7 @@ impl Desk {
     }
 }
 
-fn cgroups(name: &str) -> Vec<PathBuf> {
+pub(crate) fn cgroups(name: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![PathBuf::from("/sys/fs/cgroup")];
     while let Some(folder) = folders.pop() {

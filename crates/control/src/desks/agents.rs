@@ -8,7 +8,8 @@ use carrel_model::{
     agent::{Agent, DialectName, check_command},
     audit::{AuditLine, Outcome},
     command::{CommandRules, MOST_PATTERNS},
-    public::{AgentChange, AgentView, NewAgent},
+    public::{AgentChange, AgentView, NewAgent, NewNetwork},
+    sandbox::Network,
 };
 
 use crate::{Error, house::House};
@@ -60,6 +61,7 @@ impl AgentsDesk<'_> {
             phrases: new.phrases,
             mcp: new.mcp,
             commands: new.commands.unwrap_or_default(),
+            network: new.network.map_or_else(|| Ok(Network::default()), rule)?,
             built_in: false,
             created_at: before.as_ref().map_or(now, |before| before.created_at),
             updated_at: now,
@@ -77,8 +79,10 @@ impl AgentsDesk<'_> {
         let now = self.house.store.now();
         let created_at = if before.built_in { now } else { before.created_at };
         let commands = change.commands.unwrap_or_default().apply(&before.commands);
+        let network = change.network.map_or_else(|| Ok(before.network.clone()), rule)?;
         let revision = before.revision + 1;
-        self.write(grant, Agent { commands, built_in: false, created_at, updated_at: now, revision, ..before }).await
+        let agent = Agent { commands, network, built_in: false, created_at, updated_at: now, revision, ..before };
+        self.write(grant, agent).await
     }
 
     async fn write(&self, grant: &Grant, agent: Agent) -> Result<AgentView, Error> {
@@ -125,6 +129,11 @@ pub(crate) fn check_rules(rules: &CommandRules) -> Result<(), Error> {
     Ok(())
 }
 
+/// Whom desks may talk to when nobody says.
+fn rule(network: NewNetwork) -> Result<Network, Error> {
+    network.rule().map_err(|fields| Error::Invalid { fields })
+}
+
 /// The agent of a name: added, or one that came with the house.
 pub(crate) async fn find(house: &House, name: &AgentId) -> Result<Agent, Error> {
     if let Some(agent) = house.store.agents().find(name).await? {
@@ -165,6 +174,7 @@ fn built_in() -> Vec<Agent> {
             phrases: None,
             mcp: false,
             commands: Default::default(),
+            network: Default::default(),
             built_in: true,
             created_at: Timestamp::UNIX_EPOCH,
             updated_at: Timestamp::UNIX_EPOCH,
@@ -181,7 +191,8 @@ fn shown(agent: &Agent) -> AgentView {
     let program = program_of(agent, dialect);
     let found = program.is_none_or(|program| is_found(program.name));
     let hint = program.filter(|_| !found).map(|program| program.install.to_owned());
-    AgentView::of(agent, about, found, hint)
+    let recipe = program.and_then(|program| program.recipe("host"));
+    AgentView { recipe, ..AgentView::of(agent, about, found, hint) }
 }
 
 fn program_of(agent: &Agent, dialect: Option<Dialect>) -> Option<Program> {

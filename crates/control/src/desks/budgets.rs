@@ -6,12 +6,16 @@
 use std::sync::Arc;
 
 use carrel_model::{
-    TaskId, Timestamp,
+    KeyId, RepoName, TaskId, Timestamp,
+    agent::Voice,
     public::{BudgetState, BudgetView, Happening},
+    session::MomentKind,
+    task::BUDGET_MARK,
     usage::Dollars,
 };
 use carrel_store::Tx;
 
+use super::tasks::moment;
 use crate::{Error, house::House};
 
 /// The share that is worth a warning, in hundredths.
@@ -25,23 +29,42 @@ pub(crate) struct Purse {
 }
 
 /// Whose it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Whose {
     Task(TaskId),
     /// The house's, from the beginning of a day.
     Day(Timestamp),
+    /// A member's, from the beginning of a day.
+    Member(KeyId, Timestamp),
+    /// A repository's, from the beginning of a day.
+    Repo(RepoName, Timestamp),
 }
 
-/// Everything that a request of this task is paid from.
-pub(crate) async fn purses(house: &Arc<House>, task: Option<TaskId>) -> Result<Vec<Purse>, Error> {
+/// For whom a model is asked.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Payer {
+    pub(crate) task: Option<TaskId>,
+    pub(crate) member: Option<KeyId>,
+    pub(crate) repo: Option<RepoName>,
+}
+
+/// Everything that a request is paid from.
+pub(crate) async fn purses(house: &Arc<House>, payer: Payer) -> Result<Vec<Purse>, Error> {
     let mut purses = Vec::new();
-    if let Some(task) = task
+    let (today, quotas) = (beginning_of_day(house.store.now()), &house.settings.work.quotas);
+    if let Some(task) = payer.task
         && let Some(budget) = budget_of(house, task).await?
     {
         purses.push(Purse { of: Whose::Task(task), budget });
     }
     if let Some(budget) = house.settings.models.day_budget {
-        purses.push(Purse { of: Whose::Day(beginning_of_day(house.store.now())), budget });
+        purses.push(Purse { of: Whose::Day(today), budget });
+    }
+    if let (Some(budget), Some(member)) = (quotas.member_day, payer.member) {
+        purses.push(Purse { of: Whose::Member(member, today), budget });
+    }
+    if let (Some(budget), Some(repo)) = (quotas.repo_day, payer.repo) {
+        purses.push(Purse { of: Whose::Repo(repo, today), budget });
     }
     Ok(purses)
 }
@@ -55,10 +78,12 @@ async fn budget_of(house: &Arc<House>, task: TaskId) -> Result<Option<Dollars>, 
 /// Lets a request pass while something is left in every purse.
 pub(crate) async fn admit(house: &Arc<House>, purses: &[Purse]) -> Result<(), Error> {
     for purse in purses {
-        let usage = house.store.usage();
-        let spent = match purse.of {
-            Whose::Task(task) => usage.cost_of_task(task).await?,
-            Whose::Day(since) => usage.cost_since(since).await?,
+        let (usage, holdings) = (house.store.usage(), house.store.holdings());
+        let spent = match &purse.of {
+            Whose::Task(task) => usage.cost_of_task(*task).await?,
+            Whose::Day(since) => usage.cost_since(*since).await?,
+            Whose::Member(member, since) => holdings.cost_of(member, *since).await?,
+            Whose::Repo(repo, since) => holdings.cost_in(repo, *since).await?,
         };
         if spent >= purse.budget {
             return Err(Error::Spent { why: purse.sentence(spent) });
@@ -69,9 +94,11 @@ pub(crate) async fn admit(house: &Arc<House>, purses: &[Purse]) -> Result<(), Er
 
 /// Tells of a purse that is nearly or wholly empty, once for each height of it.
 pub(crate) async fn tell(tx: &mut Tx, purse: &Purse) -> Result<(), Error> {
-    let spent = match purse.of {
-        Whose::Task(task) => tx.cost_of_task(task).await?,
-        Whose::Day(since) => tx.cost_since(since).await?,
+    let spent = match &purse.of {
+        Whose::Task(task) => tx.cost_of_task(*task).await?,
+        Whose::Day(since) => tx.cost_since(*since).await?,
+        Whose::Member(member, since) => tx.cost_of_member(member, *since).await?,
+        Whose::Repo(repo, since) => tx.cost_in_repo(repo, *since).await?,
     };
     let state = match spent {
         spent if spent >= purse.budget => BudgetState::Spent,
@@ -79,29 +106,52 @@ pub(crate) async fn tell(tx: &mut Tx, purse: &Purse) -> Result<(), Error> {
         _ => return Ok(()),
     };
     if tx.is_news_of_budget(&purse.name(), purse.budget, state).await? {
-        let (task_id, since) = match purse.of {
+        let (task_id, since) = match purse.of.clone() {
             Whose::Task(task) => (Some(task), None),
-            Whose::Day(since) => (None, Some(since)),
+            Whose::Day(since) | Whose::Member(_, since) | Whose::Repo(_, since) => (None, Some(since)),
         };
         let note = purse.sentence(spent);
         tracing::warn!("{note}");
+        if let Whose::Task(task) = purse.of {
+            write_on_card(tx, task, state, &note).await?;
+        }
         let budget = BudgetView { task_id, state, spent_usd: spent, budget_usd: purse.budget, note, since };
         tx.tell(Happening::Budget { budget });
     }
     Ok(())
 }
 
+/// Says on the timeline how the budget of a task stands, and marks its card: whoever reviews it must learn that the model
+/// was cut off in the middle.
+async fn write_on_card(tx: &mut Tx, id: TaskId, state: BudgetState, sentence: &str) -> Result<(), Error> {
+    let Some((mut task, _)) = tx.lock_task(id).await? else { return Ok(()) };
+    let Some(mut session) = tx.lock_session(&task.session_id).await? else { return Ok(()) };
+    let text = match state {
+        BudgetState::Warning => format!("The budget is nearly spent: {sentence}."),
+        BudgetState::Spent => format!("The budget is spent, and models are not asked any more: {sentence}."),
+    };
+    let mut note = moment(MomentKind::Note, Voice::House, text);
+    note.turn = session.turns;
+    tx.say(&mut session, note).await?;
+    tx.put_session(&mut session).await?;
+    task.told.insert(BUDGET_MARK.into(), state.word().into());
+    tx.put_task(&mut task).await?;
+    Ok(())
+}
+
 impl Purse {
     fn name(&self) -> String {
-        match self.of {
+        match &self.of {
             Whose::Task(task) => format!("task {task}"),
-            Whose::Day(since) => format!("day {}", day(since)),
+            Whose::Day(since) => format!("day {}", day(*since)),
+            Whose::Member(member, since) => format!("member {member} {}", day(*since)),
+            Whose::Repo(repo, since) => format!("repo {repo} {}", day(*since)),
         }
     }
 
     fn sentence(&self, spent: Dollars) -> String {
         let budget = self.budget;
-        match self.of {
+        match &self.of {
             Whose::Task(task) => format!(
                 "task {task} has spent {spent} of its budget of {budget} on models; \
                  `carrel task set {task} --budget USD` raises it"
@@ -109,13 +159,23 @@ impl Purse {
             Whose::Day(since) => format!(
                 "the house has spent {spent} of its budget of {budget} on models for {}; \
                  `budgets.day_usd` in carrel.toml raises it, and it begins anew at midnight UTC",
-                day(since)
+                day(*since)
+            ),
+            Whose::Member(_, since) => format!(
+                "the work of one member has cost {spent} of {budget} for {}; `quotas.member_day_usd` in carrel.toml \
+                 raises it, and it begins anew at midnight UTC",
+                day(*since)
+            ),
+            Whose::Repo(repo, since) => format!(
+                "the work in repo `{repo}` has cost {spent} of {budget} for {}; `quotas.repo_day_usd` in carrel.toml \
+                 raises it, and it begins anew at midnight UTC",
+                day(*since)
             ),
         }
     }
 }
 
-fn beginning_of_day(now: Timestamp) -> Timestamp {
+pub(crate) fn beginning_of_day(now: Timestamp) -> Timestamp {
     let second = now.as_second();
     Timestamp::from_second(second - second.rem_euclid(86_400)).unwrap_or(now)
 }

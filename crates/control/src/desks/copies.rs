@@ -16,7 +16,7 @@ use crate::{
     Begun, Error, Idempotency, SandboxesDesk,
     desks::{
         see_request,
-        templates::{become_ready, fail, finish},
+        templates::{become_ready, fail, finish, is_made},
     },
     house::House,
     registry::Post,
@@ -34,17 +34,27 @@ pub struct Forked {
 
 /// Marks a snapshot that goes when its copies stand.
 const FOR_COPIES: &str = "for_copies";
+/// How the names of such snapshots begin.
+const FORK: &str = "fork-";
 
 /// A request that has a name, and what it will have made.
 type Once = Option<(Idempotency, String)>;
 
 impl SandboxesDesk<'_> {
-    /// Keeps a sandbox as it is now, as a template that others start from. It goes on undisturbed.
+    /// Keeps a sandbox as it is now, as a template that others start from. It goes on undisturbed. A snapshot of the same
+    /// name stays until the new one is whole, then the new one takes its place.
     pub async fn snapshot(&self, grant: &Grant, id: &SandboxId, new: NewSnapshot) -> Result<TemplateView, Error> {
-        Ok(self.snapshot_once(grant, id, new, None).await?.template)
+        let (sandbox, post) = self.copied(grant, id, Action::SandboxSnapshot).await?;
+        let name = named(&new, id)?;
+        if self.house.store.templates().find(&name).await?.is_some() {
+            self.house.admit(grant, Action::TemplateRemove, Subject::Template(&name)).await?;
+        }
+        let (house, grant, memory) = (Arc::clone(self.house), grant.clone(), new.memory == Some(true));
+        let kept = self.house.tasks().spawn(async move { renew(&house, &grant, &post, &sandbox, name, memory).await });
+        Ok(TemplateView::from(&kept.await.map_err(|ended| Error::Internal(Box::new(ended)))??))
     }
 
-    /// The same, once for all requests of one name.
+    /// The same under a name that nobody has, once for all requests of one name.
     pub async fn snapshot_once(
         &self,
         grant: &Grant,
@@ -53,11 +63,7 @@ impl SandboxesDesk<'_> {
         idempotency: Option<Idempotency>,
     ) -> Result<Begun, Error> {
         let (sandbox, post) = self.copied(grant, id, Action::SandboxSnapshot).await?;
-        let name = match &new.name {
-            Some(name) if name.as_str().starts_with(SNAPSHOT) => name.clone(),
-            Some(name) => snapshot_name(name.as_str())?,
-            None => snapshot_name(&format!("{id}-{}", new_life()))?,
-        };
+        let name = named(&new, id)?;
         let (house, grant) = (Arc::clone(self.house), grant.clone());
         let memory = new.memory == Some(true);
         // In a task of its own: a caller that goes away must not leave half a snapshot that nobody finishes.
@@ -93,7 +99,7 @@ impl SandboxesDesk<'_> {
     ) -> Result<Forked, Error> {
         let (sandbox, post) = self.copied(grant, id, Action::SandboxFork).await?;
         let count = new.count.map_or(1, |count| count.get());
-        let name = snapshot_name(&format!("fork-{id}-{}", new_life()))?;
+        let name = snapshot_name(&format!("{FORK}{id}-{}", new_life()))?;
         let (house, grant, memory) = (Arc::clone(self.house), grant.clone(), new.memory == Some(true));
         // Drawn before anything is made, so that the same request finds them again.
         let ids: Vec<SandboxId> = (0..count).map(|_| new_sandbox_id()).collect();
@@ -107,21 +113,26 @@ impl SandboxesDesk<'_> {
                 Kept::Now(_) => None,
                 Kept::Telling(told) => Some(told),
             };
-            let mut forks = Vec::new();
-            for id in ids {
+            let copies = ids.into_iter().map(|id| {
                 let mut spec = sandbox.spec.clone();
                 spec.template = name.clone();
-                match desk.create_as(&grant, Action::SandboxFork, id, spec, sandbox.manners, None).await {
+                desk.create_as(&grant, Action::SandboxFork, id, spec, sandbox.manners, None)
+            });
+            let (mut forks, mut trouble) = (Vec::new(), None);
+            for copy in futures::future::join_all(copies).await {
+                match copy {
                     Ok(created) => forks.push(created.sandbox),
-                    Err(error) if forks.is_empty() => return Err(error),
                     Err(error) => {
                         tracing::warn!(error = &error as &dyn std::error::Error, "fewer forks than asked for");
-                        break;
+                        trouble.get_or_insert(error);
                     }
                 }
             }
             forget_when_used(&house, post, name, forks.clone(), told);
-            Ok(Forked { forks, repeated: false })
+            match trouble {
+                Some(error) if forks.is_empty() => Err(error),
+                _ => Ok(Forked { forks, repeated: false }),
+            }
         });
         forked.await.map_err(|ended| Error::Internal(Box::new(ended)))?
     }
@@ -161,6 +172,15 @@ impl SandboxesDesk<'_> {
     }
 }
 
+/// What a snapshot is called that was asked for.
+fn named(new: &NewSnapshot, id: &SandboxId) -> Result<TemplateName, Error> {
+    match &new.name {
+        Some(name) if name.as_str().starts_with(SNAPSHOT) => Ok(name.clone()),
+        Some(name) => snapshot_name(name.as_str()),
+        None => snapshot_name(&format!("{id}-{}", new_life())),
+    }
+}
+
 fn snapshot_name(name: &str) -> Result<TemplateName, Error> {
     format!("{SNAPSHOT}{name}")
         .parse()
@@ -185,27 +205,26 @@ enum Purpose {
     Copies,
 }
 
-/// Has the provider keep a snapshot, and remembers it.
-async fn keep(
-    house: &Arc<House>,
+/// The row of a snapshot that is about to be taken. Who starts from it may use as much as the sandbox might.
+fn row(
+    house: &House,
     grant: &Grant,
     post: &Post,
     sandbox: &Sandbox,
     name: TemplateName,
     (purpose, memory): (Purpose, bool),
-    once: Once,
-) -> Result<Kept, Error> {
+) -> Template {
     let now = house.store.now();
-    let mut template = Template {
-        name: name.clone(),
+    let mut source = serde_json::json!({"from": "sandbox", "sandbox_id": sandbox.id, "memory": memory});
+    match purpose {
+        Purpose::Template => source["limits"] = serde_json::json!(sandbox.spec.limits),
+        Purpose::Copies => source[FOR_COPIES] = true.into(),
+    }
+    Template {
+        name,
         provider: post.name.clone(),
         phase: TemplatePhase::Building,
-        source: match purpose {
-            Purpose::Template => serde_json::json!({"from": "sandbox", "sandbox_id": sandbox.id, "memory": memory}),
-            Purpose::Copies => {
-                serde_json::json!({"from": "sandbox", "sandbox_id": sandbox.id, "memory": memory, FOR_COPIES: true})
-            }
-        },
+        source,
         origin: None,
         bytes: None,
         layers: None,
@@ -218,36 +237,117 @@ async fn keep(
         updated_at: now,
         ready_at: None,
         revision: 0,
+    }
+}
+
+/// Has the provider keep a snapshot, in place of one of the same name if there is one. Until the new one is whole,
+/// nothing of the old one is touched: neither its files nor its row.
+async fn renew(
+    house: &Arc<House>,
+    grant: &Grant,
+    post: &Post,
+    sandbox: &Sandbox,
+    name: TemplateName,
+    memory: bool,
+) -> Result<Template, Error> {
+    let before = house.store.templates().find(&name).await?;
+    if before.as_ref().is_some_and(|before| before.phase == TemplatePhase::Failed) {
+        super::templates::forget(house, post, &name).await?;
+    }
+    let Some(before) = before.filter(|before| before.phase != TemplatePhase::Failed) else {
+        return match keep(house, grant, post, sandbox, name, (Purpose::Template, memory), None).await? {
+            Kept::Now(kept) => Ok(*kept),
+            Kept::Telling(_) | Kept::Before(_) => Err(Error::NotFound { what: "such template".into() }),
+        };
     };
+    if !before.phase.is_settled() {
+        return Err(Error::Conflict { why: format!("the template `{name}` is being made already") });
+    }
+    if before.provider != post.name {
+        let why = format!("there is a template `{name}` at the provider `{}` already", before.provider);
+        return Err(Error::Conflict { why });
+    }
+    let template = row(house, grant, post, sandbox, name.clone(), (Purpose::Template, memory));
+    let line = house.audited(grant, Action::SandboxSnapshot, &sandbox.id, Some(format!("kept as {name} anew")));
+    let made = match post.provider.forking() {
+        Some(forking) => forking.renew(&sandbox.id, &name, memory).await,
+        None => Err(ProviderError::Unfit { why: "it cannot copy sandboxes".into() }),
+    };
+    let made = made.map_err(|error| {
+        let why =
+            format!("sandbox {} could not be copied: {error}; the `{name}` from before is still there", sandbox.id);
+        Error::of_provider(&error, why)
+    })?;
+    post.probe().await;
+    let written = house.store.change(move |tx| {
+        Box::pin(async move {
+            let mut template = template;
+            template.revision = tx.lock_template(&template.name).await?.map_or(0, |before| before.revision);
+            is_made(&mut template, made, tx.now());
+            tx.put_template(&mut template).await?;
+            tx.audit(&line).await?;
+            Ok::<_, Error>(template)
+        })
+    });
+    written.await
+}
+
+/// Has the provider keep a snapshot, and remembers it.
+async fn keep(
+    house: &Arc<House>,
+    grant: &Grant,
+    post: &Post,
+    sandbox: &Sandbox,
+    name: TemplateName,
+    (purpose, memory): (Purpose, bool),
+    once: Once,
+) -> Result<Kept, Error> {
+    let mut template = row(house, grant, post, sandbox, name.clone(), (purpose, memory));
     let line = house.audited(grant, Action::SandboxSnapshot, &sandbox.id, Some(format!("kept as {name}")));
     let asker = grant.clone();
-    let written = house
-        .store
-        .change(move |tx| {
-            Box::pin(async move {
-                if let Some((request, subject)) = once
-                    && let Some(made) = see_request(tx, &asker, Some(request), &subject).await?
-                {
-                    return Ok(Err(made));
-                }
-                if tx.lock_template(&template.name).await?.is_some() {
-                    return Err(Error::Conflict { why: format!("there is a template `{}` already", template.name) });
-                }
-                tx.put_template(&mut template).await?;
-                tx.audit(&line).await?;
-                Ok::<_, Error>(Ok(template))
-            })
+    // Copies wait for the snapshot: it is taken while its row is written, unless the request may have been made before.
+    // Should we die in between, the first sweep finds a snapshot without a row (`tidy`).
+    let base = async {
+        match post.provider.forking() {
+            Some(forking) if purpose == Purpose::Copies && once.is_none() => {
+                Some(forking.base(&sandbox.id, &name, memory).await)
+            }
+            _ => None,
+        }
+    };
+    let changed = once.clone();
+    let written = house.store.change(move |tx| {
+        Box::pin(async move {
+            if let Some((request, subject)) = changed
+                && let Some(made) = see_request(tx, &asker, Some(request), &subject).await?
+            {
+                return Ok(Err(made));
+            }
+            if tx.lock_template(&template.name).await?.is_some() {
+                return Err(Error::Conflict { why: format!("there is a template `{}` already", template.name) });
+            }
+            tx.put_template(&mut template).await?;
+            tx.audit(&line).await?;
+            Ok::<_, Error>(Ok(template))
         })
-        .await?;
+    });
+    let (written, base) = tokio::join!(written, base);
     let template = match written {
-        Ok(template) => template,
-        Err(made) => return Ok(Kept::Before(made)),
+        Ok(Ok(template)) => template,
+        Ok(Err(made)) => return Ok(Kept::Before(made)),
+        Err(error) => {
+            if let (Some(Ok(_)), Some(templating)) = (base, post.provider.templating()) {
+                let _ = templating.forget(&name).await;
+            }
+            return Err(error);
+        }
     };
     let why = || ProviderError::Unfit { why: "it cannot copy sandboxes".into() };
-    let made = match post.provider.forking().ok_or_else(why) {
-        Ok(forking) if purpose == Purpose::Copies => forking.base(&sandbox.id, &name, memory).await,
-        Ok(forking) => forking.snapshot(&sandbox.id, &name, memory).await,
-        Err(error) => Err(error),
+    let made = match (base, post.provider.forking().ok_or_else(why)) {
+        (Some(made), _) => made,
+        (None, Ok(forking)) if purpose == Purpose::Copies => forking.base(&sandbox.id, &name, memory).await,
+        (None, Ok(forking)) => forking.snapshot(&sandbox.id, &name, memory).await,
+        (None, Err(error)) => Err(error),
     };
     match made {
         Ok(made) if purpose == Purpose::Copies => {
@@ -271,6 +371,7 @@ async fn keep(
 
 /// Forgets the snapshots behind forks that a server which died did not forget.
 pub(crate) async fn tidy(house: &Arc<House>) -> Result<(), Error> {
+    forget_rowless(house).await?;
     for template in house.store.templates().list().await? {
         let is_ours = template.node == house.settings.node && template.source[FOR_COPIES] == true;
         // In this life, whoever made it forgets it.
@@ -285,6 +386,28 @@ pub(crate) async fn tidy(house: &Arc<House>) -> Result<(), Error> {
         if let (false, Ok(post)) = (waits, house.post(&template.provider)) {
             tracing::info!(template = %template.name, "the snapshot behind forks of an earlier life is forgotten");
             super::templates::forget(house, post, &template.name).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Forgets the snapshots behind forks whose server died before it had written their rows.
+async fn forget_rowless(house: &Arc<House>) -> Result<(), Error> {
+    let prefix = format!("{SNAPSHOT}{FORK}");
+    for post in house.providers.values() {
+        let offered = post.fitness().map(|fitness| fitness.templates).unwrap_or_default();
+        if !offered.iter().any(|name| name.as_str().starts_with(&prefix)) {
+            continue;
+        }
+        let Some(templating) = post.provider.templating() else { continue };
+        let Ok(kept) = templating.templates().await else { continue };
+        for template in kept.iter().filter(|template| template.name.as_str().starts_with(&prefix)) {
+            // In this life, its row is being written.
+            let is_former = template.made_at < house.began_at;
+            if is_former && house.store.templates().find(&template.name).await?.is_none() {
+                tracing::info!(template = %template.name, "a snapshot that no fork came to use is forgotten");
+                let _ = templating.forget(&template.name).await;
+            }
         }
     }
     Ok(())

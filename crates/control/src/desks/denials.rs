@@ -17,8 +17,8 @@ use carrel_model::{
 };
 
 use crate::{
-    Error, SandboxesDesk,
-    desks::{agents, repos, sessions::no_session, tasks::moment},
+    Error, GatewayDesk, SandboxesDesk,
+    desks::{agents, refusals::shown, repos, sessions::no_session, tasks::moment},
     house::House,
 };
 
@@ -83,10 +83,20 @@ impl House {
         Ok(None)
     }
 
-    /// Tells of a host that a sandbox may not reach.
-    pub(crate) async fn tell_unreached(self: &Arc<Self>, id: &SandboxId, host: &str, why: &str) -> Result<(), Error> {
+    /// Tells of a host that a sandbox may not reach: once for each host, whatever ports are tried.
+    pub(crate) async fn tell_unreached(
+        self: &Arc<Self>,
+        id: &SandboxId,
+        host: &str,
+        port: Option<u16>,
+        why: &str,
+    ) -> Result<(), Error> {
+        let (host, now) = (shown(host), self.store.now());
+        self.refusals.remember(id, &host, port, why, now);
+        if !self.denials.is_new(id, &format!("host {host}")) {
+            return Ok(());
+        }
         let view = SandboxesDesk { house: self }.look(id).await?;
-        let host: String = host.chars().filter(|c| !c.is_control() && *c != '`').take(260).collect();
         let hint = match view.network.mode {
             NetworkMode::None | NetworkMode::Allow => {
                 format!("`carrel sandbox network {id} --allow {host}` would allow it.")
@@ -95,7 +105,15 @@ impl House {
                 "Its network is open: this address is closed to every sandbox, or by `deny`.".to_owned()
             }
         };
-        self.tell_refusal(id, format!("Refused: {why}. {hint}")).await
+        let text = format!("Refused: {why}. {hint}");
+        // The command that would allow it is the same whatever port was asked for.
+        let mark = if view.network.mode == NetworkMode::Open { text.clone() } else { hint };
+        if let Some(grant) = (GatewayDesk { house: self }).grant_of(id).await? {
+            let action = Action::SandboxNetwork.word();
+            let line = AuditLine::by(&grant, action, Some(id.to_string()), Outcome::Denied, now);
+            self.store.write_audit(&line.with_detail(why.to_owned())).await?;
+        }
+        self.tell_marked(id, mark, text).await
     }
 
     /// Tells of a refusal on the timeline of whoever works at a desk, once.
@@ -103,9 +121,14 @@ impl House {
         if !self.denials.is_new(sandbox, &text) {
             return Ok(());
         }
+        self.tell_marked(sandbox, text.clone(), text).await
+    }
+
+    /// Tells it unless something with this mark stands there.
+    async fn tell_marked(self: &Arc<Self>, sandbox: &SandboxId, mark: String, text: String) -> Result<(), Error> {
         let Some(session) = self.store.sessions().of_sandbox(sandbox).await? else { return Ok(()) };
         // An earlier life of the house may have told it.
-        if !self.store.sessions().search(&session.id, &text, 1).await?.is_empty() {
+        if !self.store.sessions().search(&session.id, &mark, 1).await?.is_empty() {
             return Ok(());
         }
         let id = session.id;

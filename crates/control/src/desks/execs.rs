@@ -3,13 +3,13 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use carrel_envd::{Selector, Size, Start};
+use carrel_envd::{Event, Events, Selector, Size, Start};
 use carrel_model::{
-    Action, ExecId, Grant, SandboxId, Subject,
+    Action, ExecId, Grant, SandboxId, Subject, Timestamp,
     exec::{Exec, ExecStatus},
     public::{Command, ExecSize, ExecView, NewExec, Page, SandboxView},
 };
-use carrel_store::Extent;
+use carrel_store::{Extent, Stream};
 use tokio::sync::oneshot;
 
 use crate::{
@@ -37,6 +37,8 @@ pub struct Running {
     live: Arc<Live>,
     /// Reads what it prints, from the beginning.
     pub output: Reader,
+    /// Somebody waits for its end, which keeps the sandbox awake.
+    _waits: Option<Busy>,
 }
 
 /// Somebody who sits at a terminal.
@@ -49,6 +51,39 @@ pub struct Attached {
     /// Reads what it shows.
     pub output: Reader,
     _busy: Busy,
+}
+
+/// A command that was just begun, and that nobody follows yet.
+pub(crate) struct Begun {
+    pub(crate) exec: ExecId,
+    pub(crate) command: Command,
+    pub(crate) start: Start,
+    pub(crate) started_at: Timestamp,
+    /// What was heard of it already.
+    pub(crate) ahead: Vec<Event>,
+    pub(crate) events: Events,
+}
+
+/// What its envd is asked for a command.
+pub(crate) fn start_of(exec: &ExecId, command: &Command, new: &NewExec) -> Start {
+    let (program, args) = match command {
+        Command::Line(line) => ("/bin/sh".to_owned(), vec!["-c".to_owned(), line.clone()]),
+        Command::Argv(argv) => {
+            let mut words = argv.iter().cloned();
+            (words.next().unwrap_or_default(), words.collect())
+        }
+    };
+    Start {
+        program,
+        args,
+        env: new.env.iter().flatten().map(|(name, value)| (name.clone().into(), value.clone().into())).collect(),
+        cwd: new.cwd.clone(),
+        user: new.user.clone(),
+        terminal: new.terminal.map(size),
+        tag: Some(exec.to_string()),
+        stdin: new.stdin.is_some() || new.keep_stdin == Some(true),
+        timeout: new.timeout().map(Duration::from_secs),
+    }
 }
 
 impl Running {
@@ -87,7 +122,15 @@ impl ExecsDesk<'_> {
         if let Some(written) = written {
             let _ = written.await;
         }
-        Ok(Running { output: self.reader(&live, 0), live })
+        Ok(self.running(&inside, &new, live))
+    }
+
+    /// A command that is followed, and what it prints from the beginning on. Unless it runs in the background, whoever
+    /// has this waits for it.
+    pub(crate) fn running(&self, inside: &Inside, new: &NewExec, live: Arc<Live>) -> Running {
+        let waits = new.background != Some(true);
+        let waits = waits.then(|| Busy::new(self.house, &inside.view, Doing::Waiting));
+        Running { output: self.reader(&live, 0), live, _waits: waits }
     }
 
     /// Starts a command under a name that was drawn for it before, so that it is found whatever dies. What runs under
@@ -102,23 +145,25 @@ impl ExecsDesk<'_> {
         const KILL: u32 = 9;
         let command = new.command().map_err(|fields| Error::Invalid { fields })?;
         let inside = self.house.enter(grant, id, Action::SandboxExec).await?;
+        // What runs under that name may be another node's, when this one was silent.
+        self.house.nodes.still_here()?;
         let _ = inside.envd.signal(&tag(&exec), KILL).await;
         let (witness, written) = oneshot::channel();
         let live = self.run(grant, Action::SandboxExec, &inside, (exec, command), &new, Some(witness)).await?;
         let _ = written.await;
-        Ok(Running { output: self.reader(&live, 0), live })
+        Ok(Running { output: self.reader(&live, 0), live, _waits: None })
     }
 
     /// Follows an exec from its beginning, if anything is known of it.
     pub(crate) async fn follow(&self, exec: &ExecId) -> Result<Option<Running>, Error> {
         if let Some(live) = self.house.lives.find(exec) {
-            return Ok(Some(Running { output: self.reader(&live, 0), live }));
+            return Ok(Some(Running { output: self.reader(&live, 0), live, _waits: None }));
         }
         let Some(row) = self.house.store.execs().find(exec).await? else { return Ok(None) };
         // Over, or followed by another node: what it printed is in the store either way.
         let live = Arc::new(Live::new(row, Extent::new(self.house.settings.transcript_cap)));
         let output = Reader::new(self.house.store.clone(), exec.clone(), None, 0);
-        Ok(Some(Running { output, live }))
+        Ok(Some(Running { output, live, _waits: None }))
     }
 
     async fn run(
@@ -131,27 +176,26 @@ impl ExecsDesk<'_> {
         witness: Option<oneshot::Sender<()>>,
     ) -> Result<Arc<Live>, Error> {
         let (house, id) = (self.house, &inside.view.id);
-        let shown = command.shown();
-        let (program, args) = match command {
-            Command::Line(line) => ("/bin/sh".to_owned(), vec!["-c".to_owned(), line]),
-            Command::Argv(argv) => {
-                let mut words = argv.into_iter();
-                (words.next().unwrap_or_default(), words.collect())
-            }
-        };
-        let start = Start {
-            program,
-            args,
-            env: new.env.iter().flatten().map(|(name, value)| (name.clone().into(), value.clone().into())).collect(),
-            cwd: new.cwd.clone(),
-            user: new.user.clone(),
-            terminal: new.terminal.map(size),
-            tag: Some(exec_id.to_string()),
-            stdin: new.stdin.is_some() || new.keep_stdin == Some(true),
-            timeout: new.timeout().map(Duration::from_secs),
-        };
+        let start = start_of(&exec_id, &command, new);
         let started_at = house.store.now();
         let events = inside.envd.start(&start).await.map_err(|error| house.understand(id, "command", error))?;
+        let begun = Begun { exec: exec_id, command, start, started_at, ahead: Vec::new(), events };
+        Ok(self.attend(grant, action, inside, new, begun, witness))
+    }
+
+    /// Follows a command that was just begun.
+    pub(crate) fn attend(
+        &self,
+        grant: &Grant,
+        action: Action,
+        inside: &Inside,
+        new: &NewExec,
+        begun: Begun,
+        witness: Option<oneshot::Sender<()>>,
+    ) -> Arc<Live> {
+        let (house, id) = (self.house, &inside.view.id);
+        let Begun { exec: exec_id, command, start, started_at, ahead, events } = begun;
+        let shown = command.shown();
         let exec = Exec {
             id: exec_id,
             sandbox: id.clone(),
@@ -174,11 +218,22 @@ impl ExecsDesk<'_> {
         let _ = house.exec_news.send(Arc::new(exec.clone()));
         let tag = Selector::Tag(exec.id.to_string());
         let live = Arc::new(Live::new(exec, Extent::new(house.settings.transcript_cap)));
+        for event in ahead {
+            match event {
+                Event::Started { pid } => live.edit(|exec| exec.pid = Some(pid)),
+                Event::Stdout(bytes) | Event::Terminal(bytes) => _ = live.push(Stream::Stdout, bytes),
+                Event::Stderr(bytes) => _ = live.push(Stream::Stderr, bytes),
+                Event::Ended(_) => {}
+            }
+        }
         house.lives.put(&live);
         // A terminal that nobody sits at keeps no sandbox awake.
         let busy = start.terminal.is_none().then(|| Busy::new(house, &inside.view, Doing::Exec));
         let (house, live) = (Arc::clone(house), live);
-        let follower = Follower { house, live: Arc::clone(&live), audit: Some(audit), busy, writing: None, witness };
+        let view = Some(Arc::clone(&inside.view));
+        let audit = Some(audit);
+        let follower =
+            Follower { house, live: Arc::clone(&live), view, audit, busy, writing: None, witness, met: None };
         follower.begin(events, inside.cut.clone());
         if let Some(text) = &new.stdin {
             let (envd, text) = (inside.envd.clone(), Bytes::from(text.clone()));
@@ -194,7 +249,7 @@ impl ExecsDesk<'_> {
                 }
             });
         }
-        Ok(live)
+        live
     }
 
     /// Shows an exec.

@@ -81,10 +81,16 @@ impl GatewayDesk<'_> {
             }
         };
         let repo = find(self.house, name).await?;
+        if service == Service::ReceivePack {
+            self.house.nodes.still_here()?;
+        }
         if service == Service::ReceivePack && matches!(place, Place::Sandbox(_, None, _)) {
             return Err(Error::Conflict {
                 why: "this sandbox belongs to no task, so it has no branch to push to".into(),
             });
+        }
+        if service == Service::ReceivePack && matches!(place, Place::Outside) {
+            super::quotas::admit_to_repo(self.house, grant, name).await?;
         }
         let mirror = self.house.library.mirror(name).await?;
         // A node that has never seen this repository fetches it first.
@@ -197,9 +203,7 @@ impl Visitor {
                     tracing::debug!(error = &error as &dyn std::error::Error, "pulls were not looked at after a push");
                 }
             }
-            if let Err(error) = mirror.tend().await {
-                tracing::warn!(error = &error as &dyn std::error::Error, "a mirror was not tended");
-            }
+            library::tend(&house, &mirror).await;
         });
         Ok(())
     }

@@ -138,7 +138,7 @@ impl HooksDesk<'_> {
         let span = self.house.store.journal().span().await?;
         match after {
             None => Ok(span.head),
-            Some(after) if after + 1 < span.oldest.0 => {
+            Some(after) if after.saturating_add(1) < span.oldest.0 => {
                 let why = format!("the journal is kept from {} on; what was before is forgotten", span.oldest.0);
                 Err(Error::field("after", why))
             }

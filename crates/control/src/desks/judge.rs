@@ -27,18 +27,25 @@ impl TasksDesk<'_> {
             return Err(Error::field("command", "1 byte to 16 KiB, without NUL"));
         }
         let attempts = self.attempts(grant, id).await?;
-        let mut scores = Vec::new();
+        let (mut scores, mut content) = (Vec::new(), Vec::new());
         for task in &attempts {
-            scores.push(score(self.house, task, &new.command).await?);
+            let (view, is_content) = score(self.house, task, &new.command).await?;
+            if is_content {
+                content.push(view.task_id);
+            }
+            scores.push(view);
         }
         if new.promote {
             let better = |one: &&ScoreView, two: &&ScoreView| {
                 one.score.unwrap_or(f64::NEG_INFINITY).total_cmp(&two.score.unwrap_or(f64::NEG_INFINITY))
             };
             // Among equals the first attempt: it has waited longest.
-            let best = scores.iter().rev().filter(|view| view.score.is_some()).max_by(better).map(|view| view.task_id);
-            let Some(best) = best else {
-                return Err(Error::Conflict { why: "the judge gave no attempt a score; nothing was promoted".into() });
+            let best = scores.iter().rev().filter(|view| content.contains(&view.task_id)).max_by(better);
+            let Some(best) = best.map(|view| view.task_id) else {
+                let end = scores.iter().find_map(|view| view.log.lines().rev().find(|line| !line.trim().is_empty()));
+                let end = end.map(|line| format!(" ({})", line.trim())).unwrap_or_default();
+                let why = format!("the judge was content with no attempt, so none was promoted and none closed{end}");
+                return Err(Error::Conflict { why });
             };
             self.promote(grant, best).await?;
             scores.iter_mut().for_each(|view| view.promoted = view.task_id == best);
@@ -100,19 +107,22 @@ impl TasksDesk<'_> {
     }
 }
 
-/// Judges one attempt, and writes its score on its card.
-async fn score(house: &Arc<House>, task: &Task, command: &str) -> Result<ScoreView, Error> {
+/// Judges one attempt, and writes its score on its card. Says too whether the judge was content with it.
+async fn score(house: &Arc<House>, task: &Task, command: &str) -> Result<(ScoreView, bool), Error> {
     let none = |why: &str| ScoreView { task_id: task.id, score: None, head: None, log: why.into(), promoted: false };
     if task.phase == TaskPhase::Closed {
-        return Ok(none("It is closed."));
+        return Ok((none("It is closed."), false));
     }
     let mirror = house.library.mirror(&task.repo).await?;
     let Some(head) = mirror.find(&task.branch.full()).await? else {
-        return Ok(none("It has pushed nothing yet."));
+        return Ok((none("It has pushed nothing yet."), false));
     };
     let repo = repos::find(house, &task.repo).await?;
     let tried = pulls::try_out(house, &repo, &mirror, &head, &task.base, command).await?;
-    let score = last_number(&tried.log).unwrap_or(if tried.passed { 1.0 } else { 0.0 });
+    let Some(score) = score_of(&tried) else {
+        let end = tail(&tried.log);
+        return Ok((ScoreView { head: Some(head), ..none(&format!("The judge could not be run. {end}")) }, false));
+    };
     let (id, short) = (task.id, head.short().to_owned());
     let written = house.store.change(move |tx| {
         Box::pin(async move {
@@ -128,12 +138,27 @@ async fn score(house: &Arc<House>, task: &Task, command: &str) -> Result<ScoreVi
         })
     });
     written.await?;
-    let mut from = tried.log.len().saturating_sub(SHOWN);
-    while !tried.log.is_char_boundary(from) {
+    let log = tail(&tried.log);
+    Ok((ScoreView { task_id: task.id, score: Some(score), head: Some(head), log, promoted: false }, tried.passed))
+}
+
+/// The end of what a judge printed.
+fn tail(log: &str) -> String {
+    let mut from = log.len().saturating_sub(SHOWN);
+    while !log.is_char_boundary(from) {
         from += 1;
     }
-    let log = tried.log[from..].to_owned();
-    Ok(ScoreView { task_id: task.id, score: Some(score), head: Some(head), log, promoted: false })
+    log[from..].to_owned()
+}
+
+/// What a judge that ran came to: the last number of its standard output when it succeeded, one when it printed none; none
+/// at all when it failed. Nothing when the shell did not find it, or may not run it.
+fn score_of(tried: &pulls::Checked) -> Option<f64> {
+    match tried.code {
+        Some(0) => Some(last_number(&tried.said).unwrap_or(1.0)),
+        Some(126 | 127) => None,
+        _ => Some(0.0),
+    }
 }
 
 /// The last number in a text, when its last line that is not empty has one.
@@ -155,5 +180,20 @@ mod tests {
         assert_eq!(last_number("3\nall good"), None, "an earlier line does not count");
         assert_eq!(last_number("nan"), None);
         assert_eq!(last_number(""), None);
+    }
+
+    #[test]
+    fn only_a_judge_that_succeeded_is_asked_for_its_number() {
+        let tried = |code, said: &str| pulls::Checked {
+            passed: code == 0,
+            log: format!("{said}\n/bin/sh: 1: judge: not found"),
+            said: said.to_owned(),
+            code: Some(code),
+        };
+        assert_eq!(score_of(&tried(0, "score 7")), Some(7.0));
+        assert_eq!(score_of(&tried(0, "")), Some(1.0), "what it says of errors is no score");
+        assert_eq!(score_of(&tried(2, "12 tests failed: 12")), Some(0.0));
+        assert_eq!(score_of(&tried(127, "")), None, "it was not there");
+        assert_eq!(score_of(&tried(126, "3")), None, "it may not be run");
     }
 }

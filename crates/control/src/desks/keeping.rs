@@ -5,7 +5,7 @@ use std::time::Duration;
 use carrel_model::{
     Action, Grant, SandboxId, Subject, Timestamp,
     public::{Happening, SandboxView},
-    sandbox::{Depth, Lifetime, Phase, Want},
+    sandbox::{AtEnd, Depth, Lifetime, Phase, Want},
 };
 use carrel_sandbox::ProviderError;
 use carrel_store::News;
@@ -17,6 +17,9 @@ use crate::{Error, SandboxesDesk};
 
 /// What is laid aside is kept for longer than anybody asks.
 const FOR_GOOD: SignedDuration = SignedDuration::from_hours(24 * 365 * 100);
+
+/// Who says nothing inside for so long does not answer.
+const ANSWERS: Duration = Duration::from_secs(5);
 
 impl SandboxesDesk<'_> {
     /// Pauses a sandbox and lets its lifetime stand still: it waits until somebody takes it up or ends it.
@@ -31,19 +34,37 @@ impl SandboxesDesk<'_> {
     }
 
     /// Lets a sandbox work from now on for at least so long: one that sleeps is woken, one that works is never given less.
-    pub async fn take_up(&self, grant: &Grant, id: &SandboxId, lifetime: Lifetime) -> Result<Arc<SandboxView>, Error> {
+    /// One that is woken may be told anew what happens at its end.
+    pub async fn take_up(
+        &self,
+        grant: &Grant,
+        id: &SandboxId,
+        lifetime: Lifetime,
+        at_end: Option<AtEnd>,
+    ) -> Result<Arc<SandboxView>, Error> {
         self.want(grant, id, Action::SandboxResume, move |sandbox, tx| {
             let now = tx.now();
             let sleeps = sandbox.phase == Phase::Paused || sandbox.want_at(now) == Want::Paused;
             let until = now.checked_add(SignedDuration::from_secs(lifetime.get() as i64)).unwrap_or(Timestamp::MAX);
             if sleeps {
                 sandbox.spec.lifetime = lifetime;
+                sandbox.spec.at_end = at_end.unwrap_or(sandbox.spec.at_end);
                 sandbox.wake(now);
             } else if until > sandbox.expires_at {
                 sandbox.extend(lifetime, now);
             }
         })
         .await
+    }
+
+    /// Whether somebody answers inside.
+    pub async fn answers(&self, grant: &Grant, id: &SandboxId) -> Result<bool, Error> {
+        let view = self.look(id).await?;
+        let subject = Subject::Sandbox { id: Some(id), agent: view.agent_id.as_ref() };
+        self.house.admit(grant, Action::SandboxRead, subject).await?;
+        let Ok(endpoint) = self.house.post(&view.provider)?.provider.endpoint(id).await else { return Ok(false) };
+        let asked = endpoint.envd();
+        Ok(matches!(tokio::time::timeout(ANSWERS, asked.metrics()).await, Ok(Ok(_))))
     }
 
     /// What the owner of a sandbox shows to its envd. Whoever has it may do everything inside.

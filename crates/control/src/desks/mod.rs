@@ -10,6 +10,7 @@ pub(crate) mod events;
 pub(crate) mod execs;
 mod fetching;
 pub(crate) mod files;
+pub(crate) mod first;
 pub(crate) mod fitness;
 pub(crate) mod gateway;
 pub(crate) mod hooks;
@@ -19,17 +20,25 @@ pub(crate) mod keys;
 pub(crate) mod logs;
 pub(crate) mod members;
 pub(crate) mod models;
+mod moving;
 pub(crate) mod network;
+pub(crate) mod nodes;
 pub(crate) mod notices;
 pub(crate) mod opening;
 pub(crate) mod outbound;
+pub(crate) mod parcels;
 pub(crate) mod ports;
 pub(crate) mod providers;
+pub(crate) mod prune;
 pub(crate) mod pulls;
+pub(crate) mod quotas;
+pub(crate) mod refusals;
 pub(crate) mod repos;
+mod rewind;
 pub(crate) mod sandboxes;
 pub(crate) mod secrets;
 pub(crate) mod sessions;
+mod standing;
 pub(crate) mod steps;
 pub(crate) mod tasks;
 pub(crate) mod templates;
@@ -54,8 +63,6 @@ pub(crate) async fn see_request(
     match tx.remember(&grant.key, &key, &hash(&request), subject).await? {
         Seen::Never => Ok(None),
         Seen::Before { subject } => Ok(Some(subject)),
-        Seen::Otherwise => {
-            Err(Error::Conflict { why: format!("the Idempotency-Key `{key}` was used for another request") })
-        }
+        Seen::Otherwise => Err(Error::AskedOtherwise { key }),
     }
 }

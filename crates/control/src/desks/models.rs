@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use carrel_model::{
-    Action, AgentId, Authority, Grant, ProviderName, RepoName, SandboxId, Subject, TaskId, Timestamp,
+    Action, AgentId, Authority, Grant, KeyId, ProviderName, RepoName, SandboxId, Subject, TaskId, Timestamp,
     public::{UsageBy, UsageView},
     usage::{Tokens, Usage},
 };
@@ -11,7 +11,7 @@ use carrel_store::{Tx, UsageFilter};
 use secrecy::SecretString;
 use tokio::task::JoinHandle;
 
-use super::budgets::{self, Purse};
+use super::budgets::{self, Payer, Purse};
 use crate::{Error, ModelProvider, house::House};
 
 /// Lets models be asked, and adds up what it cost.
@@ -35,6 +35,14 @@ struct Customer {
     sandbox: Option<SandboxId>,
     agent: Option<AgentId>,
     repo: Option<RepoName>,
+    /// Whose work it is.
+    member: Option<KeyId>,
+}
+
+impl Customer {
+    fn payer(&self) -> Payer {
+        Payer { task: self.task, member: self.member.clone(), repo: self.repo.clone() }
+    }
 }
 
 /// One request, as it went.
@@ -99,15 +107,17 @@ impl ModelsDesk<'_> {
                 let sandbox = self.house.store.sandboxes().find(id).await?;
                 let sandbox = sandbox.filter(|sandbox| !sandbox.phase.is_over());
                 let spec = sandbox.ok_or_else(|| Error::no_sandbox(id))?.spec;
-                let session = self.house.store.sessions().of_sandbox(id).await?.map(|session| session.id.to_string());
+                let session = self.house.store.sessions().of_sandbox(id).await?;
+                let member = session.as_ref().map(|session| session.created_by.clone());
+                let session = session.map(|session| session.id.to_string());
                 let (task, agent, repo) = (spec.task_id, spec.agent_id, spec.repo);
-                Customer { task, session, sandbox: Some(id.clone()), agent, repo }
+                Customer { task, session, sandbox: Some(id.clone()), agent, repo, member }
             }
         })
     }
 
     async fn purses(&self, customer: &Customer) -> Result<Vec<Purse>, Error> {
-        budgets::purses(self.house, customer.task).await
+        budgets::purses(self.house, customer.payer()).await
     }
 
     /// Adds up what was used. An agent sees its own, and so does a sandbox.
@@ -159,7 +169,7 @@ impl ModelVisit {
             took_ms: asked.took_ms,
         };
         count(&usage, self.house.settings.models.prices.of(&asked.model).is_some());
-        let purses = budgets::purses(&self.house, task).await?;
+        let purses = budgets::purses(&self.house, self.customer.payer()).await?;
         let change = self.house.store.change(move |tx| {
             Box::pin(async move {
                 tx.insert_usage(&usage).await?;
@@ -190,18 +200,19 @@ async fn show(tx: &mut Tx, usage: &Usage) -> Result<(), Error> {
     if usage.cost.is_none_or(|cost| cost.micros() == 0) {
         return Ok(());
     }
+    // The task first, as everybody locks them.
+    if let Some(id) = usage.task_id
+        && let Some((mut task, _)) = tx.lock_task(id).await?
+    {
+        (task.spent_micros, task.counted) = (tx.cost_of_task(id).await?.micros(), true);
+        tx.put_task(&mut task).await?;
+    }
     if let Some(id) = &usage.session_id
         && let Ok(id) = id.parse()
         && let Some(mut session) = tx.lock_session(&id).await?
     {
         (session.spent_micros, session.counted) = (tx.cost_of_session(id.as_str()).await?.micros(), true);
         tx.put_session(&mut session).await?;
-    }
-    if let Some(id) = usage.task_id
-        && let Some((mut task, _)) = tx.lock_task(id).await?
-    {
-        (task.spent_micros, task.counted) = (tx.cost_of_task(id).await?.micros(), true);
-        tx.put_task(&mut task).await?;
     }
     Ok(())
 }

@@ -23,8 +23,14 @@ pub struct OutboundDesk<'h> {
 
 impl OutboundDesk<'_> {
     /// Tells whoever works at a desk of a host that it was not let through to.
-    pub async fn turned_back(&self, sandbox: &SandboxId, host: &str, why: &str) -> Result<(), Error> {
-        self.house.tell_unreached(sandbox, host, why).await
+    pub async fn turned_back(
+        &self,
+        sandbox: &SandboxId,
+        host: &str,
+        port: Option<u16>,
+        why: &str,
+    ) -> Result<(), Error> {
+        self.house.tell_unreached(sandbox, host, port, why).await
     }
 
     /// Sets a new one.

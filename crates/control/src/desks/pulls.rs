@@ -20,7 +20,7 @@ use crate::{
     house::House,
     pulls::{
         PullWish, checks_of, comment_of, forecast, look_at_pull, merge_pull, merge_pull_by_itself, open_pull, publish,
-        review_of, take_letter,
+        review_of, take_letter, watch_base,
     },
 };
 
@@ -203,6 +203,23 @@ impl PullsDesk<'_> {
         Ok(pull)
     }
 
+    /// Gives a pull another base.
+    pub(crate) async fn set_base(
+        &self,
+        grant: &Grant,
+        repo: &RepoName,
+        number: u64,
+        base: &Branch,
+    ) -> Result<PullView, Error> {
+        let forge = self.reach(grant, Action::PullTalk, repo).await?;
+        let change = PullChange { base: Some(base.clone()), ..PullChange::default() };
+        forge.update(PullNumber(number), &change).await?;
+        watch_base(self.house, repo, base).await?;
+        let pull = look_at_pull(self.house, repo, number).await?;
+        self.note(grant, Action::PullTalk, &pull, "given another base").await?;
+        Ok(pull)
+    }
+
     /// Says that a pull is still being worked on, or that it is ready to be reviewed and merged.
     pub async fn set_draft(&self, grant: &Grant, repo: &RepoName, number: u64, draft: bool) -> Result<PullView, Error> {
         let forge = self.reach(grant, Action::PullTalk, repo).await?;
@@ -252,7 +269,7 @@ impl PullsDesk<'_> {
     ) -> Result<Vec<Foreseen>, Error> {
         self.house.admit(grant, Action::RepoRead, Subject::Repo(repo)).await?;
         find(self.house, repo).await?;
-        forecast(self.house, repo, live, moved).await
+        Ok(forecast(self.house, repo, live, moved).await?.conflicts)
     }
 
     /// Takes a letter that a forge sent by itself. It shows no key: what it is signed with is what is believed.

@@ -4,16 +4,17 @@ use std::{sync::Arc, time::Duration};
 
 use carrel_git::GitError;
 use carrel_model::{
-    Action, Authority, Grant, RepoName, Subject,
+    Action, Authority, Branch, Grant, RepoName, RepoSource, Subject,
     audit::{AuditLine, Outcome},
-    public::{NewRepo, Page, PushView, RepoChange, RepoView},
+    git::Locator,
+    public::{NewNetwork, NewRepo, Page, PushView, RepoChange, RepoView, TaskChange},
     repo::{Repo, RepoPhase, RepoRules},
 };
 
 use carrel_sandbox::ProviderError;
 
 use super::fetching;
-use crate::{Error, Paging, house::House, library};
+use crate::{Error, Paging, house::House, library, nearness};
 
 /// Adds, shows, changes and removes repositories.
 pub struct ReposDesk<'h> {
@@ -57,7 +58,13 @@ impl ReposDesk<'_> {
             let why = "a path of the server, or an address of the server itself, is added with an admin key only";
             return Err(Error::field("source", why));
         }
+        if let Some(Locator::Http { host, .. } | Locator::Ssh { host, .. }) =
+            new.source.as_ref().map(RepoSource::locator)
+        {
+            nearness::refuse(&grant.authority, "source", &host).await?;
+        }
         self.house.library.mirrors()?;
+        check_network(new.network.as_ref())?;
         let rules = check(new.change().apply(&RepoRules::default()))?;
         let (by, source) = (grant.clone(), new.source.clone());
         let added = self.house.store.change(move |tx| {
@@ -114,6 +121,7 @@ impl ReposDesk<'_> {
     /// Changes what is wanted of one.
     pub async fn change(&self, grant: &Grant, name: &RepoName, change: RepoChange) -> Result<RepoView, Error> {
         self.house.admit(grant, Action::RepoChange, Subject::Repo(name)).await?;
+        check_network(change.network.as_ref())?;
         let (by, owned) = (grant.clone(), name.clone());
         let changed = self.house.store.change(move |tx| {
             Box::pin(async move {
@@ -247,6 +255,13 @@ fn name_of(new: &NewRepo) -> Result<RepoName, Error> {
     new.name.clone().or_else(suggested).ok_or_else(|| Error::field("name", RepoName::RULE))
 }
 
+fn check_network(network: Option<&NewNetwork>) -> Result<(), Error> {
+    match network.cloned().map(NewNetwork::rule) {
+        Some(Err(fields)) => Err(Error::Invalid { fields }),
+        Some(Ok(_)) | None => Ok(()),
+    }
+}
+
 /// Rules that can be followed, or what is wrong with them.
 fn check(rules: RepoRules) -> Result<RepoRules, Error> {
     library::content_rules(&rules).map_err(|error| Error::field("allow_paths", error.to_string()))?;
@@ -272,7 +287,7 @@ pub(crate) async fn bring_up_to_date(house: &Arc<House>, name: &RepoName) -> Res
     let mut repo = find(house, name).await?;
     let mirror = house.library.mirror(name).await?;
     let upstream = if repo.is_hosted() { None } else { Some(house.upstream_of(&repo).await?) };
-    let is_first = repo.phase == RepoPhase::Cloning;
+    let (is_first, usual) = (repo.phase == RepoPhase::Cloning, repo.default_branch.clone());
     let looking = async {
         match &upstream {
             Some(upstream) => drop(mirror.sync(upstream).await?),
@@ -297,6 +312,12 @@ pub(crate) async fn bring_up_to_date(house: &Arc<House>, name: &RepoName) -> Res
             let missing = repo.rules.pinned_branch.as_ref().filter(|_| repo.head.is_none() && !repo.is_hosted());
             let note = missing.map(|branch| format!("There is no branch `{branch}` upstream."));
             let repo = settle(house, repo, note).await?;
+            if let (Some(old), Some(new)) = (&usual, &repo.default_branch)
+                && old != new
+                && mirror.find(&old.full()).await?.is_none()
+            {
+                Box::pin(follow_rename(house, name, old, new)).await?;
+            }
             crate::pulls::tell_of_bases(house, &repo).await?;
             Ok(repo)
         }
@@ -310,6 +331,19 @@ pub(crate) async fn bring_up_to_date(house: &Arc<House>, name: &RepoName) -> Res
             Err(error.into())
         }
     }
+}
+
+/// The default branch has another name now: what was to be merged into the old one is merged into the new one.
+async fn follow_rename(house: &Arc<House>, repo: &RepoName, old: &Branch, new: &Branch) -> Result<(), Error> {
+    for task in house.store.tasks().live(repo).await?.into_iter().filter(|task| task.base == *old) {
+        let grant = crate::tasks::desk::grant_of(&task.created_by);
+        let change = TaskChange { base: Some(new.clone()), ..TaskChange::default() };
+        // One whose pull the forge does not let go of says so when somebody merges it.
+        if let Err(error) = (crate::TasksDesk { house }).change(&grant, task.id, change).await {
+            tracing::warn!(task = %task.id, error = &error as &dyn std::error::Error, "a task keeps a base that is gone");
+        }
+    }
+    Ok(())
 }
 
 /// Records how a repository was seen. What people wrote meanwhile stays, and what says nothing new is not told.
@@ -335,16 +369,19 @@ async fn settle(house: &House, seen: Repo, note: Option<String>) -> Result<Repo,
 /// Looks at every upstream now and then; and first of all at those whose cloning an earlier life did not finish.
 pub(crate) async fn walk(house: Arc<House>) {
     loop {
-        if house.library.mirrors().is_ok() {
+        // Of several nodes one walks; should it die, another does.
+        let walks = crate::pulls::Hold::try_named(&house, "walk repos").await.unwrap_or_default();
+        if walks.is_some() && house.library.mirrors().is_ok() {
             let repos = house.store.repos().list().await.unwrap_or_default();
             for repo in repos.into_iter().filter(|repo| !repo.is_hosted() && repo.phase != RepoPhase::Failed) {
                 // One by one: nobody waits for this.
                 let _ = bring_up_to_date(&house, &repo.name).await;
                 if let Ok(mirror) = house.library.mirror(&repo.name).await {
-                    let _ = mirror.tend().await;
+                    library::tend(&house, &mirror).await;
                 }
             }
         }
+        drop(walks);
         tokio::time::sleep(LOOK_AGAIN).await;
     }
 }

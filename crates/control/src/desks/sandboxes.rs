@@ -3,17 +3,21 @@
 use std::{sync::Arc, time::Duration};
 
 use carrel_model::{
-    Action, AgentId, Authority, Grant, ProviderName, SandboxId, Subject, TaskId, TemplateName,
+    Action, AgentId, Authority, Grant, NodeId, ProviderName, SandboxId, Subject, TaskId, TemplateName,
     audit::{AuditLine, Outcome},
     public::{Happening, NewCheckout, NewSandbox, SandboxDetail, SandboxPage, SandboxView, StatsView},
     sandbox::{AtEnd, Author, Depth, Ended, Isolation, Lifetime, Manners, Phase, Sandbox, Spec, Want},
 };
-use carrel_sandbox::Reach;
+use carrel_sandbox::{ProviderError, Reach};
 use carrel_store::{Filter, Leased, News, Tx};
 
-use super::{see_request, volumes::VolumesDesk};
+use super::{
+    first::{Early, FirstCommand},
+    see_request,
+    volumes::VolumesDesk,
+};
 use crate::{
-    Error, Idempotency, Paging, house::House, keeper, registry::Post, secret::new_sandbox_id,
+    Error, Idempotency, Paging, Whereabouts, house::House, keeper, registry::Post, secret::new_sandbox_id,
     work::furnish::plan_checkout,
 };
 
@@ -59,14 +63,34 @@ pub enum Waited {
     NotYet(Arc<SandboxView>),
 }
 
+/// Where a new sandbox is wanted, if nothing that it stands on decides it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Home {
+    /// On this node: whoever asked goes in at once, from here.
+    Here,
+    /// On the node that has the most room.
+    WhereThereIsRoom,
+}
+
 impl SandboxesDesk<'_> {
     /// Asks for a sandbox. It is born `requested`; the journal tells when it is `ready`.
     pub async fn create(
         &self,
         grant: &Grant,
-        mut new: NewSandbox,
+        new: NewSandbox,
         idempotency: Option<Idempotency>,
     ) -> Result<Created, Error> {
+        Ok(self.bear_new(grant, new, idempotency, None).await?.0)
+    }
+
+    /// The same; a first command may begin with it.
+    pub(super) async fn bear_new(
+        &self,
+        grant: &Grant,
+        mut new: NewSandbox,
+        idempotency: Option<Idempotency>,
+        first: Option<FirstCommand>,
+    ) -> Result<(Created, Option<Early>), Error> {
         if new.agent_id.is_none() {
             new.agent_id = grant.authority.agent().cloned();
         }
@@ -89,7 +113,8 @@ impl SandboxesDesk<'_> {
             let planned = plan_checkout(self.house, &repo, spec.task_id, base, branch, author).await?;
             spec.checkout = Some(planned);
         }
-        self.create_as(grant, Action::SandboxCreate, new_sandbox_id(), spec, manners, idempotency).await
+        let home = if first.is_some() { Home::Here } else { Home::WhereThereIsRoom };
+        self.bear(grant, Action::SandboxCreate, new_sandbox_id(), spec, manners, idempotency, (home, first)).await
     }
 
     /// Asks for a sandbox that is described whole, under a name that was drawn for it.
@@ -102,14 +127,56 @@ impl SandboxesDesk<'_> {
         manners: Manners,
         idempotency: Option<Idempotency>,
     ) -> Result<Created, Error> {
+        let home = (Home::WhereThereIsRoom, None);
+        Ok(self.bear(grant, action, id, spec, manners, idempotency, home).await?.0)
+    }
+
+    /// The same for the house itself, which goes in as soon as it stands: nobody passes its own words on to another node.
+    pub(crate) async fn create_here(
+        &self,
+        grant: &Grant,
+        id: SandboxId,
+        spec: Spec,
+        manners: Manners,
+    ) -> Result<Created, Error> {
+        let home = (Home::Here, None);
+        Ok(self.bear(grant, Action::SandboxCreate, id, spec, manners, None, home).await?.0)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "all of it is what a sandbox is born with")]
+    async fn bear(
+        &self,
+        grant: &Grant,
+        action: Action,
+        id: SandboxId,
+        spec: Spec,
+        manners: Manners,
+        idempotency: Option<Idempotency>,
+        (wanted, first): (Home, Option<FirstCommand>),
+    ) -> Result<(Created, Option<Early>), Error> {
         let post = self.house.post(&spec.provider)?;
         check_fit(&spec, &manners, post)?;
-        let home = (post.provider.reach() == Reach::Node).then(|| self.house.settings.node.clone());
+        let home = match post.provider.reach() {
+            Reach::Node => Some(self.home_of(&spec, wanted).await?),
+            Reach::Anywhere => None,
+        };
+        let is_ours = home.as_ref().is_none_or(|home| *home == self.house.settings.node);
+        if let (false, Some(home), Home::Here) = (is_ours, &home, wanted) {
+            let why = match first {
+                Some(_) => {
+                    format!("what it starts from lies on the node {home}: make the sandbox first, then run the command")
+                }
+                None => format!("the template `{}` lies on the node {home}: ask that node", spec.template),
+            };
+            return Err(Error::Conflict { why });
+        }
+        let is_in_a_task = first.is_some();
+        let first = first.filter(|_| FirstCommand::may_begin_early(&spec, idempotency.as_ref()));
         let (house, grant, provider) = (Arc::clone(self.house), grant.clone(), Arc::clone(&post.provider));
-        // In a task of its own: a caller that goes away must not leave a row in hand that nobody tends.
-        let born = tokio::spawn(async move {
+        let asker = grant.clone();
+        let born = async move {
             // With a free slot the row is born in our keeper's hands; else any keeper claims it.
-            let slot = house.keeper.reserve(&id);
+            let slot = if is_ours { house.keeper.reserve(&id) } else { None };
             let began = tokio::time::Instant::now();
             let is_made = slot.is_some() && provider.claim(&id, &spec).await;
             if is_made {
@@ -117,13 +184,18 @@ impl SandboxesDesk<'_> {
             } else if slot.is_some() {
                 provider.expect(&id, &spec);
             }
+            let early = first.filter(|_| is_made);
+            let (told, is_written) = tokio::sync::oneshot::channel();
+            let early =
+                early.map(|first| first.begin(Arc::clone(&provider), id.clone(), house.store.now(), is_written));
             let lease = slot.as_ref().filter(|_| !is_made).map(|_| house.keeper.first_lease(house.store.now()));
-            let (whose, held) = (id.clone(), lease.clone());
+            let (whose, held, quotas) = (id.clone(), lease.clone(), house.settings.work.quotas.clone());
             let written = house.store.change(move |tx| {
                 Box::pin(async move {
                     if let Some(seen) = see_request(tx, &grant, idempotency, id.as_str()).await? {
                         return Ok::<_, Error>(Err(seen));
                     }
+                    super::quotas::admit_sandbox(tx, &quotas, &grant).await?;
                     super::volumes::hold(tx, &spec.volumes).await?;
                     let mut sandbox = Sandbox::born(id, spec, manners, grant.key.clone(), home, tx.now());
                     if is_made {
@@ -135,6 +207,7 @@ impl SandboxesDesk<'_> {
                 })
             });
             let written = written.await;
+            let _ = told.send(());
             if slot.is_some() && !matches!(written, Ok(Ok(_))) {
                 // What is not asked for in the end is ended.
                 let _ = provider.destroy(&whose).await;
@@ -146,19 +219,60 @@ impl SandboxesDesk<'_> {
                 }
                 view
             });
+            let early = match early {
+                Some(early) => Some(early.await.map_err(|ended| Error::Internal(Box::new(ended)))?),
+                None if is_made && written.is_ok() => {
+                    // Nobody is told of a sandbox that cannot be entered.
+                    if let Err(error @ (ProviderError::Lost | ProviderError::Unavailable { .. })) =
+                        provider.endpoint(&whose).await
+                    {
+                        let _ = SandboxesDesk { house: &house }.destroy(&asker, &whose).await;
+                        return Err(Error::of_provider(&error, format!("the sandbox did not come up: {error}")));
+                    }
+                    None
+                }
+                None => None,
+            };
             if is_made {
                 tokio::spawn(async move { provider.confirm(&whose).await });
             }
-            Ok::<_, Error>(written)
-        });
-        let view = match born.await.map_err(|ended| Error::Internal(Box::new(ended)))?? {
-            Ok(view) => view,
+            Ok::<_, Error>(written.map(|view| (view, early)))
+        };
+        // In a task of its own: a caller that goes away must not leave a row in hand that nobody tends.
+        let born = match is_in_a_task {
+            true => born.await?,
+            false => tokio::spawn(born).await.map_err(|ended| Error::Internal(Box::new(ended)))??,
+        };
+        let (view, early) = match born {
+            Ok(born) => born,
             Err(earlier) => {
                 let id = earlier.parse().map_err(|_| Error::NotFound { what: format!("sandbox {earlier}") })?;
-                return Ok(Created { sandbox: self.look(&id).await?, repeated: true });
+                return Ok((Created { sandbox: self.look(&id).await?, repeated: true }, None));
             }
         };
-        Ok(Created { sandbox: view, repeated: false })
+        Ok((Created { sandbox: view, repeated: false }, early))
+    }
+
+    /// The node that a new sandbox is to live on: where what it stands on lies, or else where it is wanted.
+    async fn home_of(&self, spec: &Spec, wanted: Home) -> Result<NodeId, Error> {
+        let me = &self.house.settings.node;
+        if !self.house.nodes.has_fellows() || !spec.volumes.is_empty() {
+            return Ok(me.clone());
+        }
+        match self.house.store.templates().find(&spec.template).await? {
+            Some(template) => match self.house.nodes.find(Some(&template.node), self.house.store.now()) {
+                Whereabouts::Here => Ok(me.clone()),
+                Whereabouts::There(node) => Ok(node.id),
+                Whereabouts::Away(node) => Err(Error::Unavailable {
+                    why: format!("the template `{}` lies on the node {node}, which is away", spec.template),
+                    source: None,
+                }),
+            },
+            None => match wanted {
+                Home::Here => Ok(me.clone()),
+                Home::WhereThereIsRoom => self.house.place().await,
+            },
+        }
     }
 
     /// Shows a sandbox.
@@ -349,9 +463,18 @@ impl SandboxesDesk<'_> {
         if let Some(view) = held.filter(|_| !journal.is_deaf()) {
             return Ok(view);
         }
+        // What others saw is as good as what we would see, as long as we hear of every change.
+        if !journal.is_deaf()
+            && let Some(seen) = self.house.store.remembered(id).await
+        {
+            let view = Arc::new(seen);
+            self.house.shelf.put(Arc::clone(&view), since);
+            return Ok(view);
+        }
         let sandbox = self.house.store.sandboxes().find(id).await?.ok_or_else(|| Error::no_sandbox(id))?;
         let view = Arc::new(SandboxView::from(&sandbox));
         self.house.shelf.put(Arc::clone(&view), since);
+        self.house.store.remember_view(&view);
         Ok(view)
     }
 

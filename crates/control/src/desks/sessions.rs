@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use carrel_model::{
     Action, AgentId, Authority, Grant, RepoName, SandboxId, SessionId, Subject,
+    agent::Voice,
     audit::{AuditLine, Outcome},
-    public::{NewMessage, NewSession, Page, SandboxView, SessionView, Timeline},
-    sandbox::{Depth, Network, Phase},
+    public::{NewInterruption, NewMessage, NewSession, Page, SandboxView, SessionView, Timeline},
+    sandbox::{Depth, Network},
     session::{Moment, MomentKind, Session, SessionPhase},
 };
 use carrel_store::SessionFilter;
@@ -19,7 +20,7 @@ use crate::{
     Error, Idempotency, Paging, SandboxesDesk,
     house::House,
     secret::{new_sandbox_id, new_session_id},
-    tasks::desk,
+    tasks::{desk, dozing},
 };
 
 /// Begins, shows and ends sessions.
@@ -44,6 +45,8 @@ pub struct SessionQuery {
 
 /// How long a caller waits for a session to be closed; it is closed all the same when that takes longer.
 const CLOSES_WITHIN: std::time::Duration = std::time::Duration::from_secs(60);
+/// How long a caller waits for an answer to be broken off; it is broken off all the same when that takes longer.
+const STOPS_WITHIN: std::time::Duration = std::time::Duration::from_secs(30);
 /// What may be written on a session besides its title.
 const LARGEST_META: usize = 64 * 1024;
 
@@ -61,34 +64,55 @@ impl SessionsDesk<'_> {
         self.house.admit(grant, Action::SessionCreate, subject).await?;
         let found = agents::find(self.house, &agent).await.map_err(|error| as_field("agent", error))?;
         let title = new.title.unwrap_or_else(|| "Untitled".to_owned());
-        if title.trim().is_empty() || title.chars().count() > 200 || title.contains(|letter: char| letter.is_control())
-        {
-            return Err(Error::field("title", "1 to 200 characters on one line"));
-        }
+        check_title(&title)?;
         let meta = new.meta.unwrap_or_default();
         if serde_json::to_string(&meta).map_or(0, |text| text.len()) > LARGEST_META {
             return Err(Error::field("meta", "at most 64 KiB"));
         }
-        if let Some(repo) = &new.repo {
-            repos::find(self.house, repo).await.map_err(|error| as_field("repo", error))?;
-        }
+        let repo = match &new.repo {
+            Some(repo) => Some(repos::founded(self.house, repo).await.map_err(|error| as_field("repo", error))?),
+            None => None,
+        };
+        let began = match &repo {
+            Some(repo) => Some(desk::beginning_of(self.house, repo).await?),
+            None => None,
+        };
         let network = match new.network {
             Some(network) => network.policy().map_err(|fields| Error::Invalid { fields })?,
-            None => Network::default(),
+            None => repo.map_or_else(Network::default, |repo| repo.rules.network).and(&found.network),
         };
         let mut session = new_session(grant, new_session_id(), agent, title, self.house.store.now());
         (session.repo, session.idle, session.meta) = (new.repo, new.idle_s.or(self.house.settings.work.idle), meta);
-        session.network = network;
+        (session.network, session.base_commit) = (network, began);
+        self.begin(grant, session, Vec::new(), idempotency).await
+    }
+
+    /// Writes a session down with what was said before it began, if anything was, and asks for its desk.
+    pub(super) async fn begin(
+        &self,
+        grant: &Grant,
+        mut session: Session,
+        past: Vec<Moment>,
+        idempotency: Option<Idempotency>,
+    ) -> Result<(SessionView, bool), Error> {
+        let agent = agents::find(self.house, &session.agent).await.map_err(|error| as_field("agent", error))?;
         // Its desk has a name before it exists, so that it is found whatever dies. Nothing was saved yet.
         session.sandbox_id = Some(new_sandbox_id());
         session.laid.clone_from(&session.sandbox_id);
-        let (by, wanted) = (grant.clone(), session.clone());
+        let (by, wanted) = (grant.clone(), session);
         let written = self.house.store.change(move |tx| {
             Box::pin(async move {
                 if let Some(seen) = see_request(tx, &by, idempotency, wanted.id.as_str()).await? {
                     return Ok::<_, Error>(Err(seen));
                 }
                 let mut session = wanted;
+                for moment in past {
+                    tx.complete(&session, moment).await?;
+                }
+                if let Some(origin) = &session.fork_of {
+                    let text = format!("This goes on from session {origin}, at moment {}.", session.last_seq);
+                    tx.say(&mut session, moment(MomentKind::Note, Voice::House, text)).await?;
+                }
                 tx.put_session(&mut session).await?;
                 let subject = Some(session.id.to_string());
                 tx.audit(&AuditLine::by(&by, Action::SessionCreate.word(), subject, Outcome::Done, tx.now())).await?;
@@ -97,7 +121,7 @@ impl SessionsDesk<'_> {
         });
         match written.await? {
             Ok(session) => {
-                desk::of_session(self.house, &session, &found).await?;
+                desk::of_session(self.house, &session, &agent).await?;
                 Ok((SessionView::from(&session), false))
             }
             Err(earlier) => {
@@ -111,13 +135,9 @@ impl SessionsDesk<'_> {
     pub async fn get(&self, grant: &Grant, id: &SessionId) -> Result<SessionView, Error> {
         let session = self.look(grant, id, Action::SessionRead).await?;
         let mut view = SessionView::from(&session);
-        // Its desk may have fallen asleep by itself.
-        if view.phase != SessionPhase::Closed
-            && let Some(sandbox) = &session.sandbox_id
-            && let Ok(desk) = (SandboxesDesk { house: self.house }).look(sandbox).await
-        {
-            let asleep = desk.phase == Phase::Paused || desk.want == carrel_model::sandbox::Want::Paused;
-            view.phase = if asleep { SessionPhase::Idle } else { SessionPhase::Open };
+        // What follows its desk may be a moment behind, and the conversations of tasks do not follow theirs.
+        if let Some(phase) = dozing::phase_of(self.house, &session).await? {
+            view.phase = phase;
         }
         Ok(view)
     }
@@ -174,6 +194,70 @@ impl SessionsDesk<'_> {
         // An answer that stands still because somebody paused the desk under it goes on.
         desk::rouse(self.house, session.sandbox_id.as_ref(), &desk::grant_of(&session.created_by)).await;
         Ok(said)
+    }
+
+    /// Breaks off the answer in flight, politely at first, and waits until it is over. What the agent did so far stays, and
+    /// what was said meanwhile is what it reads next. An answer that nobody began is not begun.
+    pub async fn interrupt(&self, grant: &Grant, id: &SessionId, asked: NewInterruption) -> Result<SessionView, Error> {
+        let session = self.look(grant, id, Action::SessionDrive).await?;
+        if let Some(task) = session.task_id {
+            return Err(Error::Conflict { why: format!("this is the conversation of task {task}: stop the task") });
+        }
+        let said = match asked.text {
+            Some(text) => {
+                self.house.admit(grant, Action::SessionMessage, Subject::from(&session)).await?;
+                let message = NewMessage { role: None, text };
+                let voice = check_message(grant, &message)?;
+                Some(moment(MomentKind::Message, voice, message.text))
+            }
+            None => None,
+        };
+        let journal = self.house.store.journal();
+        let mut follower = journal.follow(journal.head());
+        let (owned, by) = (id.clone(), grant.clone());
+        let written = self.house.store.change(move |tx| {
+            Box::pin(async move {
+                let mut session = tx.lock_session(&owned).await?.ok_or_else(|| no_session(&owned))?;
+                if session.phase == SessionPhase::Closed || session.closing {
+                    return Err(Error::Conflict { why: format!("session {owned} is closed") });
+                }
+                let turn = session.turn.as_ref().map(|turn| turn.number);
+                if turn.is_none() && said.is_none() && !session.is_asked() {
+                    return Err(Error::Conflict { why: "nobody works on an answer".into() });
+                }
+                let is_new = if turn.is_some() { session.unwanted != turn } else { said.is_none() };
+                if is_new {
+                    let text = format!("`{}` stopped it.", by.name);
+                    tx.say(&mut session, moment(MomentKind::Note, Voice::House, text)).await?;
+                }
+                session.unwanted = turn;
+                match said {
+                    Some(said) => {
+                        tx.say(&mut session, said).await?;
+                        session.phase = SessionPhase::Open;
+                    }
+                    None if turn.is_none() => session.delivered = session.asked,
+                    None => {}
+                }
+                tx.put_session(&mut session).await?;
+                let subject = Some(owned.to_string());
+                tx.audit(&AuditLine::by(&by, Action::SessionDrive.word(), subject, Outcome::Done, tx.now())).await?;
+                Ok::<_, Error>(session)
+            })
+        });
+        let mut session = written.await?;
+        // One that stands still because somebody paused the desk under it could not hear of it.
+        desk::rouse(self.house, session.sandbox_id.as_ref(), &desk::grant_of(&session.created_by)).await;
+        let end = tokio::time::sleep(STOPS_WITHIN);
+        tokio::pin!(end);
+        while session.unwanted.is_some() && session.is_unwanted() {
+            tokio::select! {
+                news = follower.next() => drop(news?),
+                () = &mut end => break,
+            }
+            session = self.house.store.sessions().find(id).await?.ok_or_else(|| no_session(id))?;
+        }
+        Ok(SessionView::from(&session))
     }
 
     /// What was said and done, oldest first.
@@ -281,7 +365,7 @@ impl SessionsDesk<'_> {
         changed.await
     }
 
-    async fn look(&self, grant: &Grant, id: &SessionId, action: Action) -> Result<Session, Error> {
+    pub(super) async fn look(&self, grant: &Grant, id: &SessionId, action: Action) -> Result<Session, Error> {
         let session = self.house.store.sessions().find(id).await?.ok_or_else(|| no_session(id))?;
         self.house.admit(grant, action, Subject::from(&session)).await?;
         Ok(session)
@@ -296,6 +380,11 @@ pub(super) async fn timeline(house: &House, id: &SessionId, after: i64, limit: u
 
 pub(crate) fn no_session(id: &SessionId) -> Error {
     Error::NotFound { what: format!("session {id}") }
+}
+
+pub(super) fn check_title(title: &str) -> Result<(), Error> {
+    let fits = !title.trim().is_empty() && title.chars().count() <= 200 && !title.contains(char::is_control);
+    if fits { Ok(()) } else { Err(Error::field("title", "1 to 200 characters on one line")) }
 }
 
 fn desk_of(session: &Session) -> Result<&SandboxId, Error> {

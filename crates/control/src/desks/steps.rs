@@ -8,7 +8,10 @@ use std::{
 };
 
 use carrel_envd::Content;
-use carrel_model::{Action, Grant, Malformed, ProviderName, Subject, TemplateName, public::TemplateView};
+use carrel_model::{
+    Action, Grant, Malformed, ProviderName, Subject, TemplateName,
+    public::{NewLimits, TemplateView},
+};
 use carrel_sandbox::template::{
     Source,
     recipe::{Caching, Instruction, Recipe, Step, Word},
@@ -33,6 +36,10 @@ pub struct Steps {
     pub start: Option<String>,
     /// What says by exit code 0 that it is ready.
     pub ready: Option<String>,
+    /// How much a sandbox on it may use, as far as anybody says.
+    pub limits: NewLimits,
+    /// What whoever asks calls this making.
+    pub build: Option<String>,
 }
 
 /// One thing that is done.
@@ -114,13 +121,24 @@ impl TemplatesDesk<'_> {
         let last = understood.len() + 1;
         understood.extend(steps.start.clone().map(|start| Step { line: last, instruction: Instruction::Start(start) }));
         understood.extend(steps.ready.clone().map(|ready| Step { line: last, instruction: Instruction::Ready(ready) }));
-        let shown = serde_json::json!({"from": "recipe", "recipe": format!("FROM {}\n# and {} steps", steps.from, steps.steps.len())});
+        let mut shown = serde_json::json!({"from": "recipe", "recipe": format!("FROM {}\n# and {} steps", steps.from, steps.steps.len())});
+        if steps.limits != NewLimits::default() {
+            shown["limits"] = serde_json::json!(steps.limits);
+        }
+        if let Some(build) = steps.build {
+            shown["build_id"] = build.into();
+        }
         let source = Source::Steps {
             recipe: Recipe { from: steps.from, steps: understood },
             login: steps.login,
             caching: if steps.anew { Caching::Ignore } else { Caching::Use },
         };
         self.begin(grant, name, provider, source, shown, Some(folder)).await
+    }
+
+    /// The same by the house itself, before anybody asks.
+    pub async fn make_ahead(&self, name: TemplateName, steps: Steps) -> Result<TemplateView, Error> {
+        self.make_of(&crate::pulls::house_grant(), name, None, steps).await
     }
 
     async fn instruction(&self, step: &BuildStep, folder: &Path) -> Result<Instruction, Error> {

@@ -10,12 +10,12 @@ use carrel_model::{
     repo::Repo,
     sandbox::Network,
     session::{Moment, MomentKind, Session, SessionPhase},
-    task::{Dependency, NeedsReason, Task, TaskPhase, TaskWant, closes_a_circle},
+    task::{BUDGET_MARK, Dependency, NeedsReason, Task, TaskPhase, TaskWant, closes_a_circle},
 };
 use carrel_store::{News, TaskFilter, Tx};
 
-use super::{agents, repos, see_request};
-use crate::{Error, Idempotency, Paging, house::House, secret::new_session_id};
+use super::{agents, quotas, repos, see_request};
+use crate::{Error, Idempotency, Paging, PullsDesk, house::House, secret::new_session_id};
 
 /// Writes, shows and drives tasks.
 pub struct TasksDesk<'h> {
@@ -31,6 +31,10 @@ pub struct TaskQuery {
     pub repo: Option<RepoName>,
     /// Of this agent.
     pub agent: Option<AgentId>,
+    /// With this label.
+    pub label: Option<String>,
+    /// With these words in its title or its prompt.
+    pub text: Option<String>,
     /// How much of the list.
     pub paging: Paging,
 }
@@ -75,21 +79,29 @@ impl TasksDesk<'_> {
         let subject = Subject::Task { id: None, agent: &agent, sandbox: None };
         self.house.admit(grant, Action::TaskCreate, subject).await?;
         new.check().map_err(|fields| Error::Invalid { fields })?;
-        agents::find(self.house, &agent).await.map_err(|error| as_field("agent", error))?;
+        let found = agents::find(self.house, &agent).await.map_err(|error| as_field("agent", error))?;
         let repo = repos::founded(self.house, &new.repo).await.map_err(|error| as_field("repo", error))?;
+        quotas::admit_to_repo(self.house, grant, &repo.name).await?;
         let base = base_of(&repo, new.base.as_ref())?;
+        if new.base.is_some() && repo.head.is_some() {
+            self.expect_branch(&repo.name, &base).await?;
+        }
         let network = match new.network.clone() {
             Some(network) => network.policy().map_err(|fields| Error::Invalid { fields })?,
-            None => Network::default(),
+            None => repo.rules.network.and(&found.network),
         };
         let card = Card { grant: grant.clone(), agent, repo, base, network, fork: None, new };
+        let most = self.house.settings.work.quotas.clone();
         let written = self.house.store.change(move |tx| {
             Box::pin(async move {
                 let (grant, task) = (card.grant.clone(), write(tx, card).await?);
                 match see_request(tx, &grant, idempotency, &task.id.to_string()).await? {
                     // The number that was drawn goes back with the rest.
                     Some(seen) => Err(Halt::Seen(seen)),
-                    None => Ok(task),
+                    None => {
+                        quotas::admit_card(tx, &most, &grant, &task.repo).await?;
+                        Ok(task)
+                    }
                 }
             })
         });
@@ -115,6 +127,8 @@ impl TasksDesk<'_> {
             phases: query.phases,
             repo: query.repo,
             agent: query.agent,
+            label: query.label,
+            text: query.text,
             sandbox: None,
             before: query.paging.after_task()?,
         };
@@ -130,8 +144,11 @@ impl TasksDesk<'_> {
 
     /// Changes what is written on a card.
     pub async fn change(&self, grant: &Grant, id: TaskId, change: TaskChange) -> Result<TaskView, Error> {
-        self.look(grant, id, Action::TaskDrive).await?;
+        let task = self.look(grant, id, Action::TaskDrive).await?;
         change.check().map_err(|fields| Error::Invalid { fields })?;
+        if let Some(base) = &change.base {
+            self.rebase(grant, &task, base).await?;
+        }
         if let Some(agent) = &change.agent {
             agents::find(self.house, agent).await.map_err(|error| as_field("agent", error))?;
             let subject = Subject::Task { id: Some(id), agent, sandbox: None };
@@ -148,6 +165,11 @@ impl TasksDesk<'_> {
                 if let Some(depends_on) = change.depends_on {
                     check_dependencies(tx, Some(task.id), &depends_on).await?;
                     task.depends_on = depends_on;
+                    // It was asked for a decision, and this is one.
+                    let waited = task.needs.as_ref().is_some_and(|needs| needs.reason == NeedsReason::Dependency);
+                    if waited && task.phase == TaskPhase::NeedsYou {
+                        take_up(task, tx.now());
+                    }
                 }
                 if let Some(prompt) = change.prompt {
                     task.prompt.clone_from(&prompt);
@@ -159,14 +181,53 @@ impl TasksDesk<'_> {
                 if let Some(agent) = change.agent {
                     (task.agent, session.agent) = (agent.clone(), agent);
                 }
+                if let Some(base) = change.base.filter(|base| *base != task.base) {
+                    let text = format!("It is merged into `{base}` from now on, no longer into `{}`.", task.base);
+                    tx.say(session, moment(MomentKind::Note, Voice::House, text)).await?;
+                    task.base = base;
+                }
                 task.title = change.title.unwrap_or_else(|| task.title.clone());
                 task.priority = change.priority.map_or(task.priority, Into::into);
+                task.due = change.due.unwrap_or(task.due);
                 task.labels = change.labels.unwrap_or_else(|| task.labels.clone());
+                if change.budget_usd.is_some() {
+                    // How another amount stands is seen when it is next drawn from.
+                    task.told.remove(BUDGET_MARK);
+                }
                 task.budget_micros = change.budget_usd.and_then(micros).or(task.budget_micros);
                 Ok(())
             })
         })
         .await
+    }
+
+    /// Refuses a base that is not there, nor upstream.
+    async fn expect_branch(&self, repo: &RepoName, base: &Branch) -> Result<(), Error> {
+        let mirror = self.house.library.mirror(repo).await?;
+        if mirror.find(&base.full()).await?.is_some() {
+            return Ok(());
+        }
+        // Somebody may have made it a moment ago.
+        Box::pin(repos::bring_up_to_date(self.house, repo)).await?;
+        match mirror.find(&base.full()).await? {
+            Some(_) => Ok(()),
+            None => Err(Error::field("base", format!("there is no branch `{base}` in `{repo}`"))),
+        }
+    }
+
+    /// Whether a task can have this base; its pull request gets it first.
+    async fn rebase(&self, grant: &Grant, task: &Task, base: &Branch) -> Result<(), Error> {
+        if task.phase.is_over() {
+            return Err(Error::Conflict { why: format!("task {} is {}", task.id, task.phase.word()) });
+        }
+        if self.house.library.mirror(&task.repo).await?.find(&base.full()).await?.is_none() {
+            let why = format!("there is no branch `{base}` in `{}`", task.repo);
+            return Err(Error::field("base", why));
+        }
+        if let Some(pull) = task.pull.as_ref().filter(|pull| !pull.phase.is_over()) {
+            (PullsDesk { house: self.house }).set_base(grant, &task.repo, pull.number, base).await?;
+        }
+        Ok(())
     }
 
     /// Does what a word asks.
@@ -222,6 +283,7 @@ impl TasksDesk<'_> {
                     return Err(Error::Conflict { why });
                 }
                 tx.say(session, moment(MomentKind::Message, voice, message.text)).await?;
+                task.failures = 0;
                 if task.phase.rests() && task.phase != TaskPhase::Backlog {
                     take_up(task, tx.now());
                 }
@@ -243,13 +305,11 @@ impl TasksDesk<'_> {
         let repo = repos::find(self.house, &task.repo).await?;
         let commit = match asked.from {
             None => task.base_commit.clone(),
-            Some(seq) => {
-                let moment = self.house.store.sessions().moment(&task.session_id, seq).await?;
-                let commit = moment.and_then(|moment| moment.commit);
-                Some(commit.ok_or_else(|| Error::field("from", format!("moment {seq} is not a checkpoint")))?)
-            }
+            Some(seq) => Some(super::opening::checkpoint(self.house, &task.session_id, seq).await?),
         };
         let count = asked.count.map_or(1, carrel_model::number::Whole::get);
+        quotas::admit_to_repo(self.house, grant, &repo.name).await?;
+        let most = self.house.settings.work.quotas.clone();
         let (grant, fork) = (grant.clone(), Fork { of: id, commit });
         let written = self.house.store.change(move |tx| {
             Box::pin(async move {
@@ -263,6 +323,7 @@ impl TasksDesk<'_> {
                         base: Some(task.base.clone()),
                         start: true,
                         priority: task.priority.try_into().ok(),
+                        due: task.due,
                         labels: task.labels.clone(),
                         depends_on: Vec::new(),
                         isolation: task.isolation,
@@ -280,6 +341,7 @@ impl TasksDesk<'_> {
                     };
                     tasks.push(write(tx, card).await?);
                 }
+                quotas::admit_card(tx, &most, &grant, &repo.name).await?;
                 Ok::<_, Error>(tasks)
             })
         });
@@ -304,6 +366,11 @@ impl TasksDesk<'_> {
         let newest = match to {
             Some(seq) => Some(at(seq).await?),
             None => self.newest(&task).await?,
+        };
+        // The branch and the saves of one that is over are gone; its pull request still holds what it was.
+        let newest = match (newest, &task.head) {
+            (None, Some(head)) if mirror.has(head).await? => Some(head.clone()),
+            (newest, _) => newest,
         };
         let Some(newest) = newest else { return Ok(Vec::new()) };
         let base = match from {
@@ -373,7 +440,7 @@ impl TasksDesk<'_> {
         Ok(task)
     }
 
-    fn agent_for(&self, grant: &Grant, asked: Option<AgentId>) -> AgentId {
+    pub(super) fn agent_for(&self, grant: &Grant, asked: Option<AgentId>) -> AgentId {
         let own = || grant.authority.agent().cloned();
         asked.or_else(own).unwrap_or_else(|| self.house.settings.work.agent.clone())
     }
@@ -422,25 +489,25 @@ impl<E: Into<Error>> From<E> for Halt {
 }
 
 /// A card that is about to be written.
-struct Card {
-    grant: Grant,
-    agent: AgentId,
-    repo: Repo,
-    base: Branch,
-    network: Network,
-    fork: Option<Fork>,
-    new: NewTask,
+pub(super) struct Card {
+    pub(super) grant: Grant,
+    pub(super) agent: AgentId,
+    pub(super) repo: Repo,
+    pub(super) base: Branch,
+    pub(super) network: Network,
+    pub(super) fork: Option<Fork>,
+    pub(super) new: NewTask,
 }
 
 /// What an attempt begins at.
 #[derive(Clone)]
-struct Fork {
+pub(super) struct Fork {
     of: TaskId,
     commit: Option<CommitId>,
 }
 
 /// Writes a card and begins its conversation.
-async fn write(tx: &mut Tx, card: Card) -> Result<Task, Error> {
+pub(super) async fn write(tx: &mut Tx, card: Card) -> Result<Task, Error> {
     let Card { grant, agent, repo, base, network, fork, new } = card;
     let id = tx.next_task_id().await?;
     check_dependencies(tx, Some(id), &new.depends_on).await?;
@@ -459,10 +526,12 @@ async fn write(tx: &mut Tx, card: Card) -> Result<Task, Error> {
         base_commit: fork.as_ref().and_then(|fork| fork.commit.clone()),
         branch: format.of(id),
         priority: new.priority.map_or(0, Into::into),
+        due: new.due,
         claims: Vec::new(),
         labels: new.labels,
         depends_on: new.depends_on,
         isolation: new.isolation,
+        provider: None,
         network,
         budget_micros: new.budget_usd.and_then(micros),
         want: TaskWant::Rest,
@@ -474,6 +543,7 @@ async fn write(tx: &mut Tx, card: Card) -> Result<Task, Error> {
         behind: 0,
         pull: None,
         conflicts: Vec::new(),
+        shares: Vec::new(),
         needs: None,
         spent_micros: 0,
         counted: false,
@@ -489,6 +559,7 @@ async fn write(tx: &mut Tx, card: Card) -> Result<Task, Error> {
         started_at: None,
         ended_at: None,
         attempts: 0,
+        failures: 0,
         next_attempt_at: None,
         revision: 0,
     };
@@ -521,8 +592,11 @@ pub(super) fn new_session(
         idle: None,
         network: Network::default(),
         meta: Default::default(),
+        fork_of: None,
+        base_commit: None,
         conversation: None,
         turn: None,
+        unwanted: None,
         turns: 0,
         last_seq: 0,
         delivered: 0,
@@ -531,6 +605,8 @@ pub(super) fn new_session(
         counted: false,
         saved: None,
         laid: None,
+        unsaved: Vec::new(),
+        left: None,
         closing: false,
         note: None,
         created_by: grant.key.clone(),
@@ -553,6 +629,7 @@ pub(crate) fn moment(kind: MomentKind, role: Voice, text: impl Into<String>) -> 
         commit: None,
         files: Vec::new(),
         cost_usd: None,
+        desk: None,
     }
 }
 
@@ -587,7 +664,7 @@ fn apply(task: &mut Task, verb: Verb, now: carrel_model::Timestamp) -> Result<()
             TaskPhase::NeedsYou | TaskPhase::Failed | TaskPhase::Backlog => take_up(task, now),
             TaskPhase::InReview => return Err(wrong("nothing failed; say something to its agent")),
             // It works: what waits for its next try is tried now.
-            _ => task.next_attempt_at = None,
+            _ => (task.failures, task.next_attempt_at) = (0, None),
         },
         Verb::Stop => match task.phase {
             TaskPhase::Backlog => {}
@@ -596,7 +673,10 @@ fn apply(task: &mut Task, verb: Verb, now: carrel_model::Timestamp) -> Result<()
                 task.go_to(TaskPhase::Backlog);
             }
             TaskPhase::Publishing => return Err(wrong("its work is being published; that takes a moment")),
-            phase if phase.is_busy() => task.want = TaskWant::Rest,
+            phase if phase.is_busy() => {
+                task.want = TaskWant::Rest;
+                (task.attempts, task.next_attempt_at) = (0, None);
+            }
             _ => return Err(wrong("nobody works on it")),
         },
         Verb::Rebase => match task.phase {
@@ -621,6 +701,8 @@ fn apply(task: &mut Task, verb: Verb, now: carrel_model::Timestamp) -> Result<()
         },
         Verb::Close => {
             task.want = TaskWant::Closed;
+            // It does not wait for the next try of what went wrong before.
+            (task.attempts, task.next_attempt_at) = (0, None);
             if !task.phase.is_over() {
                 task.doing = Some("it is being closed".into());
             }
@@ -633,7 +715,7 @@ fn apply(task: &mut Task, verb: Verb, now: carrel_model::Timestamp) -> Result<()
 pub(crate) fn take_up(task: &mut Task, now: carrel_model::Timestamp) {
     task.want = TaskWant::Review;
     task.go_to(TaskPhase::Queued);
-    (task.nudges, task.ended_at) = (0, None);
+    (task.nudges, task.failures, task.ended_at) = (0, 0, None);
     task.started_at.get_or_insert(now);
 }
 
@@ -670,7 +752,7 @@ async fn check_dependencies(tx: &mut Tx, own: Option<TaskId>, edges: &[Dependenc
     Ok(())
 }
 
-fn base_of(repo: &Repo, asked: Option<&Branch>) -> Result<Branch, Error> {
+pub(super) fn base_of(repo: &Repo, asked: Option<&Branch>) -> Result<Branch, Error> {
     match asked.or(repo.default_branch.as_ref()) {
         Some(base) => Ok(base.clone()),
         None => {

@@ -15,7 +15,7 @@ use carrel_envd::Content;
 use carrel_model::{
     Action, Grant, ProviderName, Subject, TemplateName,
     audit::{AuditLine, Outcome},
-    public::{From as MadeFrom, NewTemplate, TemplateView},
+    public::{From as MadeFrom, NewLimits, NewTemplate, TemplateView, limits_in},
     template::{SNAPSHOT, Template, TemplatePhase},
 };
 use carrel_sandbox::{
@@ -27,7 +27,7 @@ use futures::StreamExt;
 use tokio::{io::AsyncWriteExt, sync::mpsc};
 
 use super::see_request;
-use crate::{Error, Idempotency, Reader, house::House, registry::Post, secret::new_exec_id};
+use crate::{Error, Idempotency, Reader, house::House, nearness, registry::Post, secret::new_exec_id};
 
 /// Makes, shows and forgets templates.
 pub struct TemplatesDesk<'h> {
@@ -85,6 +85,16 @@ impl TemplatesDesk<'_> {
             }
         }
         Err(no_template(name))
+    }
+
+    /// How much a sandbox on it may use, as far as whoever made it said so.
+    pub async fn limits(&self, name: &TemplateName) -> Result<NewLimits, Error> {
+        // It is always there, for everybody, and nobody made it.
+        if name.as_str() == HOST {
+            return Ok(NewLimits::default());
+        }
+        let row = self.house.store.templates().find(name).await?;
+        Ok(row.map(|row| limits_in(&row.source)).unwrap_or_default())
     }
 
     /// Whether sandboxes of the usual provider can start from it at once.
@@ -205,6 +215,7 @@ impl TemplatesDesk<'_> {
         if name.as_str() == HOST && !matches!(source, Source::Host) {
             return Err(Error::field("name", "`host` is what this machine has; give yours another name"));
         }
+        nearness::refuse_template(grant, &source).await?;
         let post = Arc::clone(self.post_for(provider.as_ref())?);
         let (house, grant) = (Arc::clone(self.house), grant.clone());
         let (provider, asker) = (post.name.clone(), grant.clone());
@@ -335,16 +346,18 @@ pub(crate) async fn finish(house: &House, post: &Post, template: Template, made:
 
 /// Remembers that a template is made.
 pub(crate) async fn become_ready(house: &House, template: Template, made: Made) -> Result<Template, Error> {
-    settle(house, template, move |template, now| {
-        template.phase = TemplatePhase::Ready;
-        template.origin = Some(made.origin);
-        template.bytes = Some(made.bytes);
-        template.layers = u32::try_from(made.layers.len()).ok();
-        template.memory = made.memory;
-        template.note = None;
-        template.ready_at = Some(now);
-    })
-    .await
+    settle(house, template, move |template, now| is_made(template, made, now)).await
+}
+
+/// What a row says of a template that is made.
+pub(super) fn is_made(template: &mut Template, made: Made, now: carrel_model::Timestamp) {
+    template.phase = TemplatePhase::Ready;
+    template.origin = Some(made.origin);
+    template.bytes = Some(made.bytes);
+    template.layers = u32::try_from(made.layers.len()).ok();
+    template.memory = made.memory;
+    template.note = None;
+    template.ready_at = Some(now);
 }
 
 /// Remembers why a template could not be made.
@@ -354,12 +367,36 @@ pub(crate) async fn fail(house: &House, template: Template, why: String) -> Resu
     if let Err(error) = written {
         tracing::debug!(error = &error as &dyn std::error::Error, "a making has no log");
     }
-    settle(house, template, move |template, _| {
-        template.phase = TemplatePhase::Failed;
-        template.note = Some(why);
+    let before = still_there(house, &template).await;
+    settle(house, template, move |template, _| match before {
+        Some(before) => {
+            template.phase = TemplatePhase::Ready;
+            template.note = Some(format!("The last build failed; the one before it is still there. {why}"));
+            template.origin = Some(before.origin);
+            template.bytes = Some(before.bytes);
+            template.layers = u32::try_from(before.layers.len()).ok();
+            template.memory = before.memory;
+            template.ready_at = Some(before.made_at);
+        }
+        None => {
+            template.phase = TemplatePhase::Failed;
+            template.note = Some(why);
+        }
     })
     .await
     .map(drop)
+}
+
+/// What the provider still has of an earlier making: sandboxes start from it as before.
+async fn still_there(house: &House, template: &Template) -> Option<Made> {
+    let templating = house.providers.get(&template.provider)?.provider.templating()?;
+    match templating.templates().await {
+        Ok(made) => made.into_iter().find(|made| made.name == template.name),
+        Err(error) => {
+            tracing::warn!(template = %template.name, %error, "whether an earlier one is there is not known");
+            None
+        }
+    }
 }
 
 async fn settle(

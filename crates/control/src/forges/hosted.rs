@@ -14,7 +14,7 @@ use carrel_model::{
 };
 use carrel_store::Lane;
 
-use crate::{Error, house::House};
+use crate::{Error, house::House, pulls::still_holds};
 
 /// The commits of a repository whose pulls are here.
 pub(crate) struct Hosted {
@@ -39,9 +39,8 @@ impl Hosted {
     }
 
     async fn still_holds(&self, lane: &Lane) -> Result<bool, ForgeError> {
-        let lane = lane.clone();
-        let asked = self.house.store.change(move |tx| Box::pin(async move { tx.holds_lane(&lane).await }));
-        asked.await.map_err(|error| ForgeError::Unavailable { why: error.to_string() })
+        let asked = still_holds(&self.house, lane).await;
+        asked.map_err(|error| ForgeError::Unavailable { why: error.to_string() })
     }
 
     /// The base of one that follows somebody moves there first; here it follows.
@@ -128,6 +127,7 @@ impl Repository for Hosted {
             author: &author,
             committer: &Identity::house(),
             signer: signer.as_ref(),
+            since: None,
         };
         match self.house.forges.ladder.integrate(&self.mirror, &offer).await.map_err(away)? {
             Integrated::Already => Ok(Woven::Clean(weave.base.clone())),

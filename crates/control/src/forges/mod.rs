@@ -197,7 +197,8 @@ impl From<ForgeError> for Error {
             ForgeError::Limited { until } => {
                 let wait = until.duration_since(jiff::Timestamp::now());
                 let retry_after = wait.max(jiff::SignedDuration::from_secs(1));
-                Error::Limited { why: format!("the forge asks for patience until {until}"), retry_after }
+                let why = format!("the forge asks for patience until {until}");
+                Error::Limited { why, retry_after, of: crate::TooMuch::Haste }
             }
             ForgeError::Unavailable { why } => Error::Unavailable { why, source: None },
             ForgeError::Invalid { why } => Error::field("pull", why),

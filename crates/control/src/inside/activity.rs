@@ -1,7 +1,12 @@
 //! What goes on in each sandbox, as far as this node has part in it, and how that keeps it from counting as idle.
 //!
 //! A row says when its sandbox is idle. Whatever happens inside moves that moment on, at most twice in the time that the
-//! sandbox is given; what lasts longer keeps moving it until it ends.
+//! sandbox is given; somebody who is there keeps moving it until they leave: a turn of an agent, who waits for a command,
+//! who sits at a terminal, a visitor of a port. A command by itself does not: it counts by what it prints and by the
+//! processors that it uses, and both are looked at when the moment comes. So a job that nobody waits for is not put to
+//! sleep, and a shell that somebody forgot keeps no desk.
+//!
+//! Where processor time is not measured, a command that runs is all there is to go by, and keeps its sandbox awake.
 
 use std::{
     collections::HashMap,
@@ -12,17 +17,27 @@ use std::{
 use carrel_model::{
     SandboxId, Timestamp,
     public::{Activity, SandboxView},
+    sandbox::{Phase, Sandbox},
 };
+use carrel_sandbox::Reach;
 use jiff::SignedDuration;
 use tokio::task::AbortHandle;
 
+use super::samples::Sample;
 use crate::{Error, house::House};
 
 /// What somebody does in a sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Doing {
+    /// A command runs.
     Exec,
+    /// Somebody waits for a command.
+    Waiting,
+    /// An agent takes its turn.
+    Turn,
+    /// Somebody sits at a terminal.
     Terminal,
+    /// Somebody visits a port.
     Port,
 }
 
@@ -91,7 +106,8 @@ impl Busy {
         let mut busy = Busy { house: Arc::clone(house), view: Arc::clone(view), doing, stirring: None };
         busy.count(1);
         house.activities.touch(house, view);
-        if let Some(idle_s) = view.idle_s {
+        let stays = doing != Doing::Exec || !is_measured(house, view);
+        if let Some(idle_s) = view.idle_s.filter(|_| stays) {
             let (house, view) = (Arc::clone(house), Arc::clone(view));
             let again = Duration::from_millis(idle_s * 500);
             let stirring = tokio::spawn(async move {
@@ -112,6 +128,7 @@ impl Busy {
             Doing::Exec => &mut shown.execs,
             Doing::Terminal => &mut shown.terminals,
             Doing::Port => &mut shown.ports,
+            Doing::Waiting | Doing::Turn => return,
         };
         *count = count.saturating_add_signed(by);
     }
@@ -127,12 +144,37 @@ impl Drop for Busy {
     }
 }
 
+/// Whether what a sandbox uses is measured when its moment comes. Elsewhere every measurement would be a question to
+/// somebody else's cluster.
+fn is_measured(house: &House, view: &SandboxView) -> bool {
+    house.post(&view.provider).is_ok_and(|post| post.provider.reach() == Reach::Node)
+}
+
+/// When something was last seen to happen in a sandbox that is about to be put to sleep for silence; nothing when that is
+/// long enough ago.
+pub(crate) async fn last_seen(house: &House, sandbox: &Sandbox) -> Option<Timestamp> {
+    let (id, now) = (&sandbox.id, house.store.now());
+    let given = SignedDuration::from_secs(i64::try_from(sandbox.manners.idle?.get()).unwrap_or(i64::MAX));
+    let activity = house.activities.of(id);
+    let measured = match house.post(&sandbox.spec.provider) {
+        Ok(post) if post.provider.reach() == Reach::Node => post.provider.usage(id).await.ok(),
+        _ => None,
+    };
+    let worked = match measured.filter(|usage| usage.cpu_us.is_some()) {
+        Some(usage) => house.samples.worked_until(id, Sample::new(now, &usage), given),
+        None => (activity.execs > 0).then_some(now),
+    };
+    worked.into_iter().chain(activity.last_active_at).max().filter(|seen| now.duration_since(*seen) < given)
+}
+
 async fn stir(house: &House, id: &SandboxId) -> Result<(), Error> {
     let id = id.clone();
     let stirred = house.store.change(move |tx| {
         Box::pin(async move {
+            // One that sleeps is not woken by the last word of what stands still in it.
             if let Some((mut sandbox, _)) = tx.lock_sandbox(&id).await?
                 && !sandbox.phase.is_over()
+                && sandbox.phase != Phase::Paused
             {
                 tx.stir_sandbox(&mut sandbox).await?;
             }

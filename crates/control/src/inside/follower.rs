@@ -18,6 +18,7 @@ use carrel_model::{
     exec::{Exec, ExecStatus},
     public::SandboxView,
 };
+use carrel_sandbox::MetLimits;
 use carrel_store::Stream;
 use futures::StreamExt;
 use tokio::{sync::oneshot, time::Instant};
@@ -26,7 +27,8 @@ use tokio_util::sync::CancellationToken;
 use super::{
     activity::{Busy, Doing},
     live::{Live, TAIL},
-    scribe::Note,
+    met,
+    scribe::{Kept, Note},
 };
 use crate::{Error, SandboxesDesk, house::House};
 
@@ -34,20 +36,26 @@ use crate::{Error, SandboxesDesk, house::House};
 const A_MOMENT: Duration = Duration::from_millis(20);
 /// No more than this waits to be written down.
 const MOST_WAITING: i64 = 1024 * 1024;
+/// What is printed is noted as something that happens this often.
+const STIRS_EVERY: Duration = Duration::from_secs(1);
 /// How often a line that breaks is opened again before the exec is given up.
 const TRIES: u32 = 8;
 
 pub(crate) struct Follower {
     pub(crate) house: Arc<House>,
     pub(crate) live: Arc<Live>,
+    /// Where it runs, as far as that is known.
+    pub(crate) view: Option<Arc<SandboxView>>,
     /// A line of the audit that is written with the first note.
     pub(crate) audit: Option<carrel_model::audit::AuditLine>,
-    /// Keeps the sandbox from counting as idle.
+    /// Counts it among what runs there.
     pub(crate) busy: Option<Busy>,
     /// A note on its way, and up to where the transcript is kept when it has arrived.
-    pub(crate) writing: Option<(oneshot::Receiver<()>, i64)>,
+    pub(crate) writing: Option<(oneshot::Receiver<Kept>, i64)>,
     /// Somebody who wants to know that it is written down, and soon.
     pub(crate) witness: Option<oneshot::Sender<()>>,
+    /// How often its sandbox had met its limits when it began. Not counted for what is over in a moment.
+    pub(crate) met: Option<MetLimits>,
 }
 
 enum Left {
@@ -55,7 +63,7 @@ enum Left {
     Over,
     /// The line is gone; the process may still be there.
     Broken,
-    /// The house closes. The next start takes it up.
+    /// The house closes, and the next start takes it up; or another node took it up already.
     Stopped,
 }
 
@@ -108,6 +116,8 @@ impl Follower {
         let patience = if self.witness.is_some() { Duration::ZERO } else { A_MOMENT };
         let mut write_at = Some(Instant::now() + patience);
         let mut waiting = 0;
+        // Its beginning was noted.
+        let mut stirred = Instant::now();
         loop {
             if waiting >= TAIL && self.writing.is_none() {
                 self.write().await;
@@ -119,6 +129,7 @@ impl Follower {
                 () = stop.cancelled() => return Left::Stopped,
                 event = events.next(), if waiting < MOST_WAITING => {
                     let now = house.store.now();
+                    let printed = matches!(&event, Some(Ok(Event::Stdout(_) | Event::Stderr(_) | Event::Terminal(_))));
                     match event {
                         Some(Ok(Event::Started { pid })) => live.edit(|exec| exec.pid = Some(pid)),
                         Some(Ok(Event::Stdout(bytes) | Event::Terminal(bytes))) => {
@@ -126,7 +137,9 @@ impl Follower {
                         }
                         Some(Ok(Event::Stderr(bytes))) => waiting = live.push(Stream::Stderr, bytes),
                         Some(Ok(Event::Ended(ended))) => {
-                            live.end(|exec| exec.end(ended.exit_code, ended.status, now));
+                            let met = if ended.exit_code == 0 { None } else { self.met_since().await };
+                            let note = met.map_or(ended.status.clone(), |met| format!("{}: {met}", ended.status));
+                            live.end(|exec| exec.end(ended.exit_code, note, now));
                             return Left::Over;
                         }
                         Some(Err(EnvdError::TimedOut(_))) => {
@@ -139,20 +152,44 @@ impl Follower {
                             return Left::Over;
                         }
                     }
+                    if let Some(view) = self.view.as_ref().filter(|_| printed && stirred.elapsed() >= STIRS_EVERY) {
+                        stirred = Instant::now();
+                        house.activities.touch(&house, view);
+                    }
                     if waiting > 0 && write_at.is_none() {
                         write_at = Some(Instant::now() + A_MOMENT);
                     }
                 }
-                length = arrived(&mut self.writing) => {
+                (kept, length) = arrived(&mut self.writing) => {
                     self.writing = None;
-                    self.kept(length);
+                    self.kept(kept, length);
+                    if kept == Kept::ByAnother {
+                        return Left::Stopped;
+                    }
                 }
                 () = until(write_at), if write_at.is_some() && self.writing.is_none() => {
+                    if self.met.is_none() {
+                        self.met = self.count_met().await.map(|(_, met)| met);
+                    }
                     self.write().await;
                     (waiting, write_at) = (0, None);
                 }
             }
         }
+    }
+
+    /// How often its sandbox met its limits so far.
+    async fn count_met(&self) -> Option<(Arc<SandboxView>, MetLimits)> {
+        let view = SandboxesDesk { house: &self.house }.look(&self.live.exec().sandbox).await.ok()?;
+        let met = met::count(&self.house, &view).await?;
+        Some((view, met))
+    }
+
+    /// The limits that were met while it ran.
+    async fn met_since(&self) -> Option<String> {
+        let before = self.met?;
+        let (view, now) = self.count_met().await?;
+        met::told(before, now, &view.limits)
     }
 
     /// Gives the scribe what there is. The one before has arrived by then.
@@ -166,14 +203,19 @@ impl Follower {
 
     async fn written(&mut self) {
         if let Some((kept, length)) = self.writing.take() {
-            let _ = kept.await;
-            self.kept(length);
+            self.kept(kept.await.unwrap_or(Kept::Here), length);
         }
     }
 
     /// The transcript is kept up to here. Only now may memory let go of it: whoever reads finds it in one of the two.
-    fn kept(&mut self, length: i64) {
-        self.live.keep(length);
+    fn kept(&mut self, kept: Kept, length: i64) {
+        match kept {
+            Kept::Here => self.live.keep(length),
+            Kept::ByAnother => {
+                tracing::info!(exec = %self.live.exec().id, "another node follows this exec by now");
+                self.live.hand_over();
+            }
+        }
         if let Some(witness) = self.witness.take() {
             let _ = witness.send(());
         }
@@ -186,6 +228,7 @@ impl Follower {
             None => Ok(None),
             Some(found) => {
                 let (events, cut, view) = found?;
+                self.view = Some(Arc::clone(&view));
                 if self.busy.is_none() && !self.live.exec().terminal {
                     self.busy = Some(Busy::new(&self.house, &view, Doing::Exec));
                 }
@@ -240,24 +283,29 @@ async fn until(moment: Option<Instant>) {
     }
 }
 
-async fn arrived(writing: &mut Option<(oneshot::Receiver<()>, i64)>) -> i64 {
+async fn arrived(writing: &mut Option<(oneshot::Receiver<Kept>, i64)>) -> (Kept, i64) {
     match writing {
-        Some((kept, length)) => {
-            let _ = kept.await;
-            *length
-        }
+        Some((kept, length)) => (kept.await.unwrap_or(Kept::Here), *length),
         None => std::future::pending().await,
     }
 }
 
-/// Takes up what an earlier life of this node followed, and closes what nobody follows any more.
+/// Takes up what an earlier life of this node followed.
 pub(crate) async fn take_up_former_lives(house: &Arc<House>) -> Result<(), Error> {
-    for exec in house.store.execs().running(&house.settings.node).await? {
+    let former = house.store.execs().running(&house.settings.node).await?;
+    take_up(house, former).await
+}
+
+/// Goes on following execs that are ours by their rows: from an earlier life, or from a node that fell silent.
+pub(crate) async fn take_up(house: &Arc<House>, execs: Vec<Exec>) -> Result<(), Error> {
+    for exec in execs {
         let extent = house.store.transcripts().extent(&exec.id).await?;
         let extent = extent.unwrap_or_else(|| carrel_store::Extent::new(house.settings.transcript_cap));
         let live = Arc::new(Live::new(exec, extent));
         house.lives.put(&live);
-        Follower { house: Arc::clone(house), live, audit: None, busy: None, writing: None, witness: None }.take_up();
+        let house = Arc::clone(house);
+        Follower { house, live, view: None, audit: None, busy: None, writing: None, witness: None, met: None }
+            .take_up();
     }
     Ok(())
 }

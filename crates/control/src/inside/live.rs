@@ -49,6 +49,8 @@ struct State {
     kept: i64,
     /// Nothing more will come.
     over: bool,
+    /// Another node follows it: what is true of it is in the store alone.
+    elsewhere: bool,
 }
 
 /// Reads a transcript from an offset on.
@@ -81,8 +83,8 @@ impl Live {
     /// An exec that begins, or one that is taken up with what was kept of it.
     pub(crate) fn new(exec: Exec, extent: Extent) -> Self {
         let length = extent.length;
-        let state =
-            State { exec, extent, tail: VecDeque::new(), tail_from: length, given: length, kept: length, over: false };
+        let (tail, over, elsewhere) = (VecDeque::new(), false, false);
+        let state = State { exec, extent, tail, tail_from: length, given: length, kept: length, over, elsewhere };
         Live { state: Mutex::new(state), bell: watch::Sender::new(0) }
     }
 
@@ -138,6 +140,12 @@ impl Live {
         let mut state = self.state();
         state.kept = state.kept.max(length);
         state.trim();
+    }
+
+    /// Another node follows it now. Readers go on with what is in the store, from where that was still ours.
+    pub(crate) fn hand_over(&self) {
+        self.state().elsewhere = true;
+        self.ring();
     }
 
     fn ring(&self) {
@@ -200,6 +208,8 @@ fn joined<'c>(chunks: impl Iterator<Item = &'c Chunk>) -> Vec<Chunk> {
 enum Next {
     Here(Vec<Chunk>),
     InTheStore,
+    /// In the store as well, and from now on: up to here it is as we know it.
+    Elsewhere(i64),
     Over,
     Wait,
 }
@@ -220,20 +230,21 @@ impl Reader {
 
     /// What comes next, as soon as there is something; nothing when nothing more will come. May be called off.
     pub async fn next(&mut self) -> Result<Option<Vec<Chunk>>, Error> {
-        let chunks = match &mut self.live {
-            None => self.store.transcripts().follow(&self.exec, self.from, PIECES).await?,
-            Some((live, bell)) => loop {
-                bell.mark_unchanged();
-                match look(live, self.from) {
-                    Next::Here(chunks) => break Some(chunks),
-                    Next::InTheStore => {
-                        break Some(self.store.transcripts().read(&self.exec, self.from, PIECES).await?);
-                    }
-                    Next::Over => break None,
-                    // We hold the sender.
-                    Next::Wait => drop(bell.changed().await),
+        let chunks = loop {
+            let Some((live, bell)) = &mut self.live else {
+                break self.store.transcripts().follow(&self.exec, self.from, PIECES).await?;
+            };
+            bell.mark_unchanged();
+            match look(live, self.from) {
+                Next::Here(chunks) => break Some(chunks),
+                Next::InTheStore => {
+                    break Some(self.store.transcripts().read(&self.exec, self.from, PIECES).await?);
                 }
-            },
+                Next::Elsewhere(known) => (self.live, self.from) = (None, self.from.min(known)),
+                Next::Over => break None,
+                // We hold the sender.
+                Next::Wait => drop(bell.changed().await),
+            }
         };
         if let Some(last) = chunks.as_ref().and_then(|chunks| chunks.last()) {
             self.from = last.offset + last.bytes.len() as i64;
@@ -247,7 +258,9 @@ impl Reader {
             None => self.store.transcripts().read(&self.exec, self.from, PIECES).await?,
             Some((live, _)) => match look(live, self.from) {
                 Next::Here(chunks) => chunks,
-                Next::InTheStore => self.store.transcripts().read(&self.exec, self.from, PIECES).await?,
+                Next::InTheStore | Next::Elsewhere(_) => {
+                    self.store.transcripts().read(&self.exec, self.from, PIECES).await?
+                }
                 Next::Over | Next::Wait => Vec::new(),
             },
         };
@@ -259,6 +272,9 @@ impl Reader {
 
 fn look(live: &Live, from: i64) -> Next {
     let state = live.state();
+    if state.elsewhere {
+        return Next::Elsewhere(state.kept);
+    }
     match state.read(from) {
         None => Next::InTheStore,
         Some(chunks) if !chunks.is_empty() => Next::Here(chunks),

@@ -4,6 +4,7 @@ pub(crate) mod activity;
 pub(crate) mod follower;
 pub(crate) mod lines;
 pub(crate) mod live;
+pub(crate) mod met;
 pub(crate) mod samples;
 pub(crate) mod scribe;
 
@@ -45,10 +46,12 @@ impl House {
         let mut view = desk.look(id).await?;
         let subject = Subject::Sandbox { id: Some(id), agent: view.agent_id.as_ref() };
         self.admit(grant, action, subject).await?;
+        // Whoever comes while it falls asleep would stand still with it, and nobody would wake them.
+        let falls_asleep = view.phase == Phase::Ready && view.want == Want::Paused;
         match view.phase {
-            Phase::Ready => {}
-            Phase::Paused if view.auto_resume => view = self.wake(grant, id).await?,
-            Phase::Paused => {
+            Phase::Ready if !falls_asleep => {}
+            Phase::Ready | Phase::Paused if view.auto_resume => view = self.wake(grant, id).await?,
+            Phase::Ready | Phase::Paused => {
                 let why = format!("sandbox {id} is paused; resume it first, or make it with `auto_resume`");
                 return Err(Error::Conflict { why });
             }
@@ -93,7 +96,7 @@ impl House {
             source: None,
         })?;
         match post.provider.endpoint(&view.id).await {
-            Ok(endpoint) => Ok(self.lines.keep(&view.id, Envd::new(endpoint.dial, endpoint.token))),
+            Ok(endpoint) => Ok(self.lines.keep(&view.id, endpoint.envd())),
             Err(ProviderError::Unfit { why }) => Err(Error::Conflict { why }),
             Err(error) => Err(self.away(view, error).await),
         }
@@ -109,7 +112,9 @@ impl House {
             return Error::Conflict { why: format!("sandbox {id} is being {word}") };
         }
         let why = match now.and_then(|now| now.home) {
-            Some(home) if home != self.settings.node => format!("sandbox {id} lives on {home}: ask there"),
+            Some(home) if home != self.settings.node => {
+                format!("sandbox {id} lives on the node {home}, which does not answer")
+            }
             _ => format!("sandbox {id} cannot be reached: {error}"),
         };
         Error::Unavailable { why, source: None }

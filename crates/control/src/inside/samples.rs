@@ -34,6 +34,9 @@ const HOLDS: SignedDuration = SignedDuration::from_secs(1);
 /// One that used less of a processor than this rests.
 const RESTS_BELOW: f64 = 0.01;
 
+/// One that used less of a processor than this is idle: less than any job, and more than a shell that waits.
+const IDLES_BELOW: f64 = 0.005;
+
 /// What a sandbox used at a moment. What its host cannot measure is absent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sample {
@@ -50,7 +53,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    fn new(at: Timestamp, usage: &Usage) -> Sample {
+    pub(super) fn new(at: Timestamp, usage: &Usage) -> Sample {
         let Usage { cpu_us, memory_bytes, cache_bytes, disk_bytes, .. } = *usage;
         Sample { at, cpu_us, memory_bytes, cache_bytes, disk_bytes }
     }
@@ -139,6 +142,26 @@ impl Samples {
         if let Some(watched) = self.held().get_mut(id) {
             watched.keep(sample);
         }
+    }
+
+    /// When a sandbox was last seen at work, now that it was measured once more: the end of the last stretch between two
+    /// samples in which it used its processors. What was never measured before counts from its beginning, as if all that
+    /// it ever used had been used in the time given.
+    pub(super) fn worked_until(&self, id: &SandboxId, now: Sample, within: SignedDuration) -> Option<Timestamp> {
+        let mut all = self.held();
+        let watched = all.entry(id.clone()).or_insert_with(|| Watched {
+            kept: VecDeque::new(),
+            due: now.at + EVERY,
+            rest: EVERY,
+        });
+        watched.keep(now);
+        if watched.kept.len() == 1 {
+            return (now.load_since(now.at - within, 0) >= IDLES_BELOW).then_some(now.at);
+        }
+        let newest_first = watched.kept.iter().rev();
+        let mut stretches = newest_first.clone().zip(newest_first.skip(1));
+        let worked = |(new, old): &(&Sample, &Sample)| new.load_since(old.at, old.cpu_us.unwrap_or(0)) >= IDLES_BELOW;
+        stretches.find(worked).map(|(new, _)| new.at)
     }
 
     /// All that is kept of a sandbox, the oldest first.
@@ -256,6 +279,21 @@ mod tests {
         assert_eq!(samples.due(at(1006)), [id()]);
         samples.forget(&id());
         assert!(samples.due(at(5000)).is_empty() && samples.of(&id()).is_empty());
+    }
+
+    #[test]
+    fn one_was_at_work_until_its_processors_rested() {
+        let (samples, within) = (Samples::default(), SignedDuration::from_secs(300));
+        let busy = |second, cpu_us| samples.worked_until(&id(), sample(second, cpu_us), within);
+        assert_eq!(busy(0, 60_000_000), Some(at(0)), "what it did before is not known: it may still do it");
+        assert_eq!(busy(300, 60_000_000), None, "nothing since");
+        assert_eq!(busy(600, 60_500_000), None, "a shell that waits");
+        assert_eq!(busy(900, 75_000_000), Some(at(900)), "a job");
+        assert_eq!(busy(1200, 75_000_000), Some(at(900)), "which is over");
+        // One that came back from disk counts from zero again.
+        assert_eq!(busy(1500, 9_000_000), Some(at(1500)));
+        samples.forget(&id());
+        assert_eq!(busy(1800, 20_000), None, "one that is new and did nothing but begin");
     }
 
     #[test]

@@ -2,9 +2,12 @@
 
 use std::{sync::Arc, time::Duration};
 
-use carrel_git::{Identity, Mirror, WORKSPACE, merge::Regenerate};
+use carrel_git::{
+    Identity, Mirror, WORKSPACE,
+    merge::{Regenerate, Rung, RungRecord},
+};
 use carrel_model::{
-    Action, Authority, Branch, CommitId, Grant, SandboxId,
+    Authority, Branch, CommitId, Grant, SandboxId,
     exec::ExecStatus,
     public::{NewExec, NewSandbox},
     repo::Repo,
@@ -13,7 +16,10 @@ use carrel_model::{
 use carrel_store::Stream;
 use futures::StreamExt;
 
-use super::{lane::Hold, signer_of};
+use super::{
+    lane::{Hold, in_other_hands},
+    signer_of,
+};
 use crate::{Error, ExecsDesk, FilesDesk, SandboxesDesk, Waited, house::House, secret::new_sandbox_id};
 
 /// How long a check may take.
@@ -30,6 +36,10 @@ pub(crate) struct Checked {
     pub(crate) passed: bool,
     /// What it printed, or the end of it.
     pub(crate) log: String,
+    /// The end of what it printed to its standard output alone.
+    pub(crate) said: String,
+    /// How it ended.
+    pub(crate) code: Option<i32>,
 }
 
 /// Runs the command of a repository on a commit.
@@ -43,7 +53,11 @@ pub(crate) async fn check(
     hold: &Hold,
 ) -> Result<Checked, Error> {
     let trial = Trial::open(house, repo, mirror, commit, base, Some(hold)).await?;
-    let checked = trial.run(command, &trial.folder).await;
+    let checked = tokio::select! {
+        checked = trial.run(command, &trial.folder) => checked,
+        // Whoever has the lane now checks for itself.
+        () = hold.lost() => Err(in_other_hands()),
+    };
     trial.close(Some(hold)).await;
     checked
 }
@@ -61,6 +75,17 @@ pub(crate) async fn try_out(
     let checked = trial.run(command, &trial.folder).await;
     trial.close(None).await;
     checked
+}
+
+/// What was tried, when files could not be made anew after all: the rung that took them settled nothing of it.
+pub(super) fn unmade(records: Vec<RungRecord>, paths: &[String]) -> Vec<RungRecord> {
+    let forget = |mut record: RungRecord| {
+        if record.rung == Rung::LockFile {
+            record.settled.retain(|path| !paths.contains(path));
+        }
+        record
+    };
+    records.into_iter().map(forget).collect()
 }
 
 /// Lets programs make files anew that no merge can settle, and gives the commit with what they made. Nothing when a program
@@ -132,9 +157,8 @@ impl Trial {
         if let Some(hold) = hold {
             hold.note_sandbox(Some(&id)).await?;
         }
-        let desk = SandboxesDesk { house };
-        let created = desk.create_as(&grant, Action::SandboxCreate, id.clone(), spec, manners, None);
-        Box::pin(created).await?;
+        // On this node: what runs in it is followed from here.
+        Box::pin(SandboxesDesk { house }.create_here(&grant, id.clone(), spec, manners)).await?;
         let mut trial = Trial { house: Arc::clone(house), grant, id, folder };
         match trial.lay_out(mirror, commit).await {
             Ok(()) => Ok(trial),
@@ -175,13 +199,18 @@ impl Trial {
             ..NewExec::default()
         };
         let mut running = ExecsDesk { house: &self.house }.start_own(&self.grant, &self.id, new).await?;
-        let mut log = Vec::new();
+        let (mut log, mut said) = (Vec::new(), Vec::new());
         while let Some(chunks) = running.output.next().await? {
             for chunk in chunks.iter().filter(|chunk| chunk.stream != Stream::Carrel) {
                 log.extend_from_slice(&chunk.bytes);
+                if chunk.stream == Stream::Stdout {
+                    said.extend_from_slice(&chunk.bytes);
+                }
             }
-            if log.len() > 4 * LOG_KEPT {
-                log.drain(..log.len() - LOG_KEPT);
+            for kept in [&mut log, &mut said] {
+                if kept.len() > 4 * LOG_KEPT {
+                    kept.drain(..kept.len() - LOG_KEPT);
+                }
             }
         }
         let exec = running.exec();
@@ -194,7 +223,8 @@ impl Trial {
         if exec.timed_out {
             log.push_str(&format!("\nIt did not end within {CHECK_LASTS} s and was ended.\n"));
         }
-        Ok(Checked { passed: exec.exit_code == Some(0), log })
+        let said = String::from_utf8_lossy(&said[said.len().saturating_sub(LOG_KEPT)..]).into_owned();
+        Ok(Checked { passed: exec.exit_code == Some(0), log, said, code: exec.exit_code })
     }
 
     async fn make(&self, files: &[Regenerate]) -> Result<Vec<(String, Vec<u8>)>, Error> {

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use carrel_git::merge::{Head, Whom};
-use carrel_model::{Branch, RepoName, TaskId};
+use carrel_model::{Branch, RefName, RepoName, TaskId};
 
 use super::watch_base;
 use crate::{Error, house::House};
@@ -48,20 +48,36 @@ pub struct Foreseen {
     pub paths: Vec<String>,
 }
 
+/// What is to be expected after something moved.
+#[derive(Debug, Default)]
+pub(crate) struct Outlook {
+    /// Who would conflict with whom.
+    pub(crate) conflicts: Vec<Foreseen>,
+    /// Which others change the same files as the task that moved, whether or not they conflict.
+    pub(crate) shared: Vec<(TaskId, Vec<String>)>,
+}
+
 /// What is to be expected after something moved. After a task: everything that this task conflicts with. After a base:
-/// everything that conflicts with this base. What is not in the answer, of that kind, is no conflict any more. Tasks whose
-/// branch is not there yet are left out.
+/// everything that conflicts with this base. What is not in the answer, of that kind, is no conflict any more. A task is where
+/// its newest save is, unless its branch has moved past that; those that have neither yet are left out.
 pub(crate) async fn forecast(
     house: &Arc<House>,
     repo: &RepoName,
     live: &[Live],
     moved: &Moved,
-) -> Result<Vec<Foreseen>, Error> {
+) -> Result<Outlook, Error> {
     let mirror = house.library.mirror(repo).await?;
-    let refs = mirror.refs().await?;
+    let (refs, saves) = (mirror.refs().await?, mirror.saves().await?);
     let mut heads: HashMap<TaskId, (&Live, Head)> = HashMap::new();
     for live in live {
-        if let (Some(commit), Some(base)) = (refs.get(&live.branch.full()), refs.get(&live.base.full())) {
+        let (branch, saved) = (refs.get(&live.branch.full()), saves.get(&RefName::wip(live.task)));
+        let is_newer = match (branch, saved) {
+            (Some(branch), Some(saved)) => mirror.is_ancestor(branch, saved).await?,
+            (None, _) => true,
+            (Some(_), None) => false,
+        };
+        let commit = if is_newer { saved } else { branch };
+        if let (Some(commit), Some(base)) = (commit, refs.get(&live.base.full())) {
             let head = Head { task: live.task, commit: commit.clone(), base: base.clone() };
             heads.insert(live.task, (live, head));
         }
@@ -69,7 +85,7 @@ pub(crate) async fn forecast(
     let forecaster = house.forges.forecaster(repo);
     match moved {
         Moved::Task(task) => {
-            let Some((live, one)) = heads.get(task) else { return Ok(Vec::new()) };
+            let Some((live, one)) = heads.get(task) else { return Ok(Outlook::default()) };
             watch_base(house, repo, &live.base).await?;
             let others: Vec<Head> = heads.values().map(|(_, head)| head.clone()).collect();
             let clashes = forecaster.forecast(&mirror, one, &others).await?;
@@ -81,7 +97,8 @@ pub(crate) async fn forecast(
                 },
                 paths: clash.paths,
             });
-            Ok(foreseen.collect())
+            let shared = forecaster.shared(&mirror, one, &others).await?;
+            Ok(Outlook { conflicts: foreseen.collect(), shared })
         }
         Moved::Base(branch) => {
             watch_base(house, repo, branch).await?;
@@ -90,7 +107,7 @@ pub(crate) async fn forecast(
             let paths = forecaster.against_bases(&mirror, &on_it).await?;
             let clashes = on_it.iter().zip(paths).filter(|(_, paths)| !paths.is_empty());
             let foreseen = clashes.map(|(head, paths)| Foreseen { task: head.task, with: ForeseenWith::Base, paths });
-            Ok(foreseen.collect())
+            Ok(Outlook { conflicts: foreseen.collect(), shared: Vec::new() })
         }
     }
 }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use carrel_model::{Branch, RepoName, SandboxId};
-use carrel_store::Lane;
+use carrel_store::{Lane, StoreError};
 use futures::future::BoxFuture;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -19,6 +19,8 @@ const ASK_AGAIN: std::time::Duration = std::time::Duration::from_millis(200);
 pub(crate) struct Hold {
     house: Arc<House>,
     lane: Lane,
+    /// Somebody else has the lane, or may have it.
+    lost: CancellationToken,
     _beating: DropGuard,
     _turn: tokio::sync::OwnedMutexGuard<()>,
 }
@@ -39,6 +41,21 @@ impl Hold {
         Hold::take_lane(house, name, |_| Box::pin(async {})).await
     }
 
+    /// Takes such a lane if nobody has it, here or on another node.
+    pub(crate) async fn try_named(house: &Arc<House>, name: &str) -> Result<Option<Hold>, Error> {
+        let Some(turn) = house.forges.turn_now(&format!("merge {name}")) else { return Ok(None) };
+        let until = house.keeper.lease_end(house.store.now());
+        let taken = house.store.lanes().take(name, house.keeper.owner(), until).await?;
+        Ok(taken.map(|lane| Hold::begin(house, lane, turn)))
+    }
+
+    fn begin(house: &Arc<House>, lane: Lane, turn: tokio::sync::OwnedMutexGuard<()>) -> Hold {
+        let (over, lost) = (CancellationToken::new(), CancellationToken::new());
+        let beating = over.clone().drop_guard();
+        house.tasks().spawn(beat(Arc::clone(house), lane.clone(), over, lost.clone()));
+        Hold { house: Arc::clone(house), lane, lost, _beating: beating, _turn: turn }
+    }
+
     async fn take_lane<'w>(
         house: &Arc<House>,
         name: &str,
@@ -56,7 +73,15 @@ impl Hold {
         let owner = house.keeper.owner().to_owned();
         let lane = loop {
             let until = house.keeper.lease_end(house.store.now());
-            match house.store.lanes().take(name, &owner, until).await? {
+            let taken = match house.store.lanes().take(name, &owner, until).await {
+                // Who keeps the lanes is away: nobody goes on until he is back.
+                Err(error @ StoreError::Redis { .. }) => {
+                    tracing::warn!(error = &error as &dyn std::error::Error, lane = name, "a lane is waited for");
+                    None
+                }
+                taken => taken?,
+            };
+            match taken {
                 Some(lane) => break lane,
                 None => {
                     if !std::mem::replace(&mut waited, true) {
@@ -69,15 +94,22 @@ impl Hold {
         if waited {
             waits(false).await;
         }
-        let over = CancellationToken::new();
-        let beating = over.clone().drop_guard();
-        house.tasks().spawn(beat(Arc::clone(house), lane.clone(), over));
-        Ok(Hold { house: Arc::clone(house), lane, _beating: beating, _turn: turn })
+        Ok(Hold::begin(house, lane, turn))
     }
 
     /// The lane itself.
     pub(crate) fn lane(&self) -> &Lane {
         &self.lane
+    }
+
+    /// Returns when the lane was lost: what takes long is broken off then, for it would be for nothing.
+    pub(crate) async fn lost(&self) {
+        self.lost.cancelled().await;
+    }
+
+    /// Shows the token where it counts: whoever slept over its lane does nothing more in it.
+    pub(crate) async fn still_ours(&self) -> Result<(), Error> {
+        if still_holds(&self.house, &self.lane).await? { Ok(()) } else { Err(in_other_hands()) }
     }
 
     /// The sandbox that a holder before us left when it died.
@@ -90,12 +122,24 @@ impl Hold {
         if self.house.store.lanes().note_sandbox(&self.lane, sandbox).await? {
             return Ok(());
         }
-        Err(Error::Unavailable { why: "the merge lane is in other hands by now".into(), source: None })
+        Err(in_other_hands())
     }
 }
 
-/// Prolongs the lease until the holder is done, then gives the lane back.
-async fn beat(house: Arc<House>, lane: Lane, over: CancellationToken) {
+/// What a holder that lost its lane is told.
+pub(crate) fn in_other_hands() -> Error {
+    Error::Unavailable { why: "the lane is in other hands by now".into(), source: None }
+}
+
+/// Whether a lane is its holder's, as the database has it.
+pub(crate) async fn still_holds(house: &House, lane: &Lane) -> Result<bool, StoreError> {
+    let lane = lane.clone();
+    house.store.change(move |tx| Box::pin(async move { tx.holds_lane(&lane).await })).await
+}
+
+/// Prolongs the lease until the holder is done, then gives the lane back. One that was lost is not asked for again: the
+/// holder hears of it.
+async fn beat(house: Arc<House>, lane: Lane, over: CancellationToken, lost: CancellationToken) {
     let pause = house.settings.patience.lease / 3;
     loop {
         tokio::select! {
@@ -103,8 +147,22 @@ async fn beat(house: Arc<House>, lane: Lane, over: CancellationToken) {
             () = tokio::time::sleep(pause) => {}
         }
         let until = house.keeper.lease_end(house.store.now());
-        if let Err(error) = house.store.lanes().prolong(&lane, until).await {
-            tracing::warn!(error = &error as &dyn std::error::Error, lane = lane.name, "a lane was not prolonged");
+        let held = match house.store.lanes().prolong(&lane, until).await {
+            // A Redis that forgot everything is no reason to stop, as long as nobody else wrote a larger token.
+            Ok(false) => still_holds(&house, &lane).await,
+            held => held,
+        };
+        match held {
+            Ok(true) => {}
+            Ok(false) => {
+                tracing::warn!(lane = lane.name, "a lane was lost: it is in other hands, or its lease ran out");
+                lost.cancel();
+                over.cancelled().await;
+                break;
+            }
+            Err(error) => {
+                tracing::warn!(error = &error as &dyn std::error::Error, lane = lane.name, "a lane was not prolonged");
+            }
         }
     }
     if let Err(error) = house.store.lanes().leave(&lane).await {

@@ -108,7 +108,7 @@ async fn see(house: &Arc<House>, repo: &Repo, forge: &dyn Forge, pull: &Pull) ->
     let said = comments.into_iter().map(|comment| Word {
         name: format!("comment {}", comment.id),
         version: comment.updated_at.to_string(),
-        news: PullNews::Comment { comment, head: head.clone() },
+        news: PullNews::Comment { head: comment.commit.clone().unwrap_or_else(|| head.clone()), comment },
     });
     let judged = reviews.into_iter().map(|review| Word {
         name: format!("review {}", review.id),

@@ -6,6 +6,9 @@
 //!                        └───────────── somebody else moved the base ◄────┘
 //! ```
 //!
+//! A forge outside merges what its branch has: what only the ladder settles is put into the branch first, published, judged
+//! by the checks there, and merged then.
+//!
 //! Everything before the base moves may be thrown away; everything after it is found and finished by the next call.
 
 use std::sync::Arc;
@@ -29,8 +32,8 @@ use super::{
     lane::Hold,
     look::glance_at_pull,
     look_at_pulls_soon, publish,
-    rebase::{Rebased, rebase_branch},
-    signer_of,
+    rebase::{Rebased, began_outside, rebase_branch},
+    settled, signer_of,
     view::LANE_CHECK,
 };
 use crate::{
@@ -79,6 +82,8 @@ pub enum MergeRefused {
         paths: Vec<String>,
         /// With what.
         with: Branch,
+        /// What was tried.
+        records: Vec<RungRecord>,
     },
     /// The check of the merged result is not content.
     #[error("the check of the merged result failed:\n{log}")]
@@ -97,6 +102,12 @@ pub enum MergeRefused {
     HeadMoved {
         /// Where it is.
         head: CommitId,
+    },
+    /// Its conflicts were settled, and the forge has not judged yet what was made of it: to be asked again.
+    #[error("it {why}")]
+    Waits {
+        /// What it does, in words that go on a card.
+        why: String,
     },
     /// It was closed.
     #[error("it is closed")]
@@ -143,6 +154,16 @@ pub(crate) async fn merge_pull(house: &Arc<House>, wish: MergeWish) -> Result<Me
     merging.await.map_err(|ended| Error::Internal(Box::new(ended)))?
 }
 
+/// What came of one try.
+enum Attempted {
+    /// It is merged.
+    Merged { pull: Box<PullView>, records: Vec<RungRecord> },
+    /// The branch has what the ladder settled; now the forge can merge it.
+    Settled,
+    /// Somebody else moved the base.
+    BaseMoved,
+}
+
 struct Merging {
     house: Arc<House>,
     repo: Repo,
@@ -168,7 +189,7 @@ impl Merging {
         if pull.phase == PullPhase::Merged {
             return self.finish(pull, Vec::new()).await;
         }
-        self.gates(&pull)?;
+        self.gates(&pull).await?;
         let waits = |waits| self.say_it_waits(&pull, waits).boxed();
         let hold = Hold::take(&self.house, &self.repo.name, &pull.base, waits).await?;
         if let Some(left) = hold.left_behind() {
@@ -181,10 +202,11 @@ impl Merging {
             if pull.phase == PullPhase::Merged {
                 return self.finish(pull, Vec::new()).await;
             }
-            self.gates(&pull)?;
+            self.gates(&pull).await?;
             self.still_wanted(&pull).await?;
-            if let Some(merged) = self.attempt(&hold, &pull).await? {
-                return Ok(merged);
+            match self.attempt(&hold, &pull).await? {
+                Attempted::Merged { pull, records } => return self.finish(*pull, records).await,
+                Attempted::Settled | Attempted::BaseMoved => {}
             }
         }
         let why = format!("the base `{}` does not hold still; try again", pull.base);
@@ -216,12 +238,19 @@ impl Merging {
         glance_at_pull(&self.house, &self.repo, self.wish.number).await
     }
 
-    fn gates(&self, pull: &PullView) -> Result<(), MergeRefused> {
+    async fn gates(&self, pull: &PullView) -> Result<(), MergeRefused> {
         let not_approved = |why: &str| Err(MergeRefused::NotApproved { why: why.to_owned() });
         if pull.phase == PullPhase::Closed {
             return Err(MergeRefused::Closed);
         }
-        if self.wish.expected_head.as_ref().is_some_and(|head| *head != pull.head_commit) {
+        // Here nothing goes into the branch on the way.
+        let before = match self.place == Place::Embedded {
+            true => Vec::new(),
+            false => settled::came_of(&self.mirror, pull, &pull.head_commit).await?,
+        };
+        self.shows_what_was_made(pull).await?;
+        let looked_at = |head: &CommitId| *head == pull.head_commit || before.contains(head);
+        if self.wish.expected_head.as_ref().is_some_and(|head| !looked_at(head)) {
             return Err(MergeRefused::HeadMoved { head: pull.head_commit.clone() });
         }
         if pull.draft {
@@ -233,13 +262,34 @@ impl Merging {
         let wanted = self.repo.rules.pulls.approvals();
         if pull.approvals < wanted {
             let why = format!("it has {} of the {wanted} approvals that this repository asks for", pull.approvals);
-            return not_approved(&why);
+            let anew = "; its head is another one since conflicts were settled in it, and that has to be approved";
+            return not_approved(&format!("{why}{}", if before.is_empty() { "" } else { anew }));
         }
         if pull.checks == Some(CheckState::Failed) {
             let log = format!("A check of {} failed at the forge: {}", pull.head_commit.short(), pull.url);
             return Err(MergeRefused::ChecksFailed { log });
         }
-        Ok(())
+        if before.is_empty() {
+            return Ok(());
+        }
+        settled::judged(&self.house, &self.repo, &self.mirror, &*self.forge, pull, &before).await
+    }
+
+    /// A forge may need a moment until it shows a head that was made here; and whoever made it may have died before it was
+    /// published.
+    async fn shows_what_was_made(&self, pull: &PullView) -> Result<(), MergeRefused> {
+        if self.place == Place::Embedded {
+            return Ok(());
+        }
+        let here = match self.mirror.find(&pull.head.full()).await? {
+            Some(here) if here != pull.head_commit => here,
+            _ => return Ok(()),
+        };
+        if !settled::came_of(&self.mirror, pull, &here).await?.contains(&pull.head_commit) {
+            return Ok(());
+        }
+        publish(&self.house, &self.repo.name, &pull.head).await?;
+        Err(MergeRefused::Waits { why: format!("waits until the forge shows its new head {}", here.short()) })
     }
 
     /// Somebody may have closed its task while it waited for the lane or for its check.
@@ -252,11 +302,14 @@ impl Merging {
         }
     }
 
-    /// One try. Nothing when the base moved meanwhile.
-    async fn attempt(&self, hold: &Hold, pull: &PullView) -> Result<Option<Merged>, MergeRefused> {
+    /// One try.
+    async fn attempt(&self, hold: &Hold, pull: &PullView) -> Result<Attempted, MergeRefused> {
         bring_up_to_date(&self.house, &self.repo.name).await?;
         let Some(base) = self.mirror.find(&pull.base.full()).await? else {
-            let why = format!("its base `{}` is gone; give it another one", pull.base);
+            let why = format!(
+                "its base `{}` is gone; give it another one with `carrel task set ID --base BRANCH`",
+                pull.base
+            );
             return Err(MergeRefused::Upstream { why });
         };
         let head = pull.head_commit.clone();
@@ -268,6 +321,11 @@ impl Merging {
         let committer = Identity::house();
         let signer = signer_of(&self.house, &self.repo.name).await?;
         let message = message_of(pull, self.style);
+        let since = began_outside(&self.house, &self.mirror, pull.task_id, &base, &head).await?;
+        if since.is_some() && self.place != Place::Embedded {
+            // A forge outside would bring back what was taken back: the branch is put onto the new base first.
+            return self.settle_in_branch(pull).await;
+        }
         let offer = Offer {
             base: &base,
             head: &head,
@@ -276,12 +334,13 @@ impl Merging {
             author: &author,
             committer: &committer,
             signer: signer.as_ref(),
+            since: since.as_ref(),
         };
         let integrated = self.house.forges.ladder.integrate(&self.mirror, &offer).await?;
         let (commit, regenerate, records) = match integrated {
             Integrated::Ready { commit, regenerate, records } => (commit, regenerate, records),
-            Integrated::Conflicted { paths, .. } => {
-                return Err(MergeRefused::Conflicts { paths, with: pull.base.clone() });
+            Integrated::Conflicted { paths, records, .. } => {
+                return Err(MergeRefused::Conflicts { paths, with: pull.base.clone(), records });
             }
             Integrated::Already => {
                 let why = format!("`{}` has everything already that it brings; close it", pull.base);
@@ -291,12 +350,13 @@ impl Merging {
         let by_itself = records.iter().all(|record| record.rung == Rung::Clean && record.given.is_empty());
         if self.place != Place::Embedded && !(by_itself && regenerate.is_empty()) {
             // A forge outside knows no ladder: what it settles goes into the branch first.
-            return self.settle_in_branch(pull).await.map(|()| None);
+            return self.settle_in_branch(pull).await;
         }
         let made = check::make_anew(&self.house, &self.repo, &self.mirror, commit, &pull.base, &regenerate).await?;
         let Some(commit) = made else {
-            let paths = regenerate.into_iter().map(|file| file.path).collect();
-            return Err(MergeRefused::Conflicts { paths, with: pull.base.clone() });
+            let paths: Vec<String> = regenerate.into_iter().map(|file| file.path).collect();
+            let records = check::unmade(records, &paths);
+            return Err(MergeRefused::Conflicts { paths, with: pull.base.clone(), records });
         };
         self.check(hold, pull, &commit).await?;
         let merged = if self.place == Place::Embedded {
@@ -306,10 +366,12 @@ impl Merging {
             Arc::clone(&self.forge)
         };
         self.still_wanted(pull).await?;
+        // The embedded forge asks once more in the change itself; one outside knows nothing of lanes.
+        hold.still_ours().await?;
         let merge = forge::Merge { way: way_of(self.style), head: head.clone(), title: None, message: None };
         match merged.merge(PullNumber(pull.number), &merge).await {
             Ok(_) => {}
-            Err(ForgeError::Conflict { why }) if why == MOVED => return Ok(None),
+            Err(ForgeError::Conflict { why }) if why == MOVED => return Ok(Attempted::BaseMoved),
             Err(error) => {
                 // It may have been done all the same; or the head moved under us.
                 let seen = self.look().await?;
@@ -317,28 +379,47 @@ impl Merging {
                     if seen.head_commit != head {
                         return Err(MergeRefused::HeadMoved { head: seen.head_commit });
                     }
+                    if matches!(error, ForgeError::Conflict { .. }) && self.is_news_to_the_forge(pull).await? {
+                        let why = format!("waits until the forge can merge its new head {}: {error}", head.short());
+                        return Err(MergeRefused::Waits { why });
+                    }
                     return Err(error.into());
                 }
             }
         }
-        let pull = self.look().await?;
-        self.finish(pull, records).await.map(Some)
+        let pull = Box::new(self.look().await?);
+        Ok(Attempted::Merged { pull, records })
     }
 
-    /// The branch gets what the ladder settled, here and at the forge.
-    async fn settle_in_branch(&self, pull: &PullView) -> Result<(), MergeRefused> {
-        match rebase_branch(&self.house, &self.repo.name, &pull.head, &pull.base).await? {
-            Rebased::Conflicts { paths, .. } => {
-                return Err(MergeRefused::Conflicts { paths, with: pull.base.clone() });
+    /// The branch gets what the ladder settled, here and at the forge. Whoever looked at the head before has looked at this
+    /// one: nothing else went into it than its base.
+    async fn settle_in_branch(&self, pull: &PullView) -> Result<Attempted, MergeRefused> {
+        let here = self.mirror.head_of(&pull.head).await?;
+        if here != pull.head_commit {
+            if self.wish.expected_head.is_some() {
+                return Err(MergeRefused::HeadMoved { head: here });
             }
-            Rebased::Already | Rebased::Moved { .. } => {}
+            // What was pushed here is not there yet.
+            publish(&self.house, &self.repo.name, &pull.head).await?;
+            return Ok(Attempted::Settled);
         }
-        publish(&self.house, &self.repo.name, &pull.head).await?;
-        let head = self.mirror.head_of(&pull.head).await?;
-        if self.wish.expected_head.as_ref().is_some_and(|expected| *expected != head) {
-            return Err(MergeRefused::HeadMoved { head });
+        let (repo, task) = (&self.repo.name, pull.task_id);
+        match rebase_branch(&self.house, repo, &pull.head, &pull.base, task, Some(pull)).await? {
+            Rebased::Conflicts { paths, records, .. } => {
+                return Err(MergeRefused::Conflicts { paths, with: pull.base.clone(), records });
+            }
+            Rebased::Already => {}
+            Rebased::Moved { commit, records } => settled::say_so(&self.house, pull, &commit, &records).await?,
         }
-        Ok(())
+        publish(&self.house, repo, &pull.head).await?;
+        Ok(Attempted::Settled)
+    }
+
+    /// Whether its head was made here a moment ago.
+    async fn is_news_to_the_forge(&self, pull: &PullView) -> Result<bool, Error> {
+        Ok(self.place != Place::Embedded
+            && !settled::came_of(&self.mirror, pull, &pull.head_commit).await?.is_empty()
+            && settled::is_fresh(&self.house, &self.mirror, &pull.head_commit).await?)
     }
 
     async fn check(&self, hold: &Hold, pull: &PullView, commit: &CommitId) -> Result<(), MergeRefused> {

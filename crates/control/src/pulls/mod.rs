@@ -18,6 +18,7 @@ mod merge;
 mod open;
 mod publish;
 mod rebase;
+mod settled;
 mod sign;
 mod view;
 mod walk;
@@ -32,11 +33,11 @@ pub(crate) use self::{
     walk::{look_at_repo, take_up_former_lanes, walk},
 };
 pub(crate) use self::{
-    check::try_out,
-    forecast::forecast,
-    lane::Hold,
+    check::{Checked, house_grant, try_out},
+    forecast::{Outlook, forecast},
+    lane::{Hold, still_holds},
     open::{PullWish, open_pull},
-    publish::publish,
+    publish::{publish, take_back},
     rebase::{Rebased, rebase_branch},
     sign::signer_of,
 };

@@ -136,6 +136,7 @@ pub(crate) fn comment_of(comment: forge::Comment) -> CommentView {
         path,
         line,
         side,
+        commit: comment.commit,
         stamp: comment.stamp.map(|stamp| stamp.to_string()),
         url: comment.url,
         created_at: comment.created_at,

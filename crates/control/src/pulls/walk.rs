@@ -29,12 +29,18 @@ pub(crate) async fn take_up_former_lanes(house: &Arc<House>) -> Result<(), Error
 /// Walks past every repository now and then.
 pub(crate) async fn walk(house: Arc<House>) {
     loop {
-        let repos = house.store.repos().list().await.unwrap_or_default();
+        // Of several nodes one walks; should it die, another does.
+        let walks = super::Hold::try_named(&house, "walk pulls").await.unwrap_or_default();
+        let repos = match &walks {
+            Some(_) => house.store.repos().list().await.unwrap_or_default(),
+            None => Vec::new(),
+        };
         for repo in repos.into_iter().filter(|repo| repo.phase == RepoPhase::Ready) {
             if let Err(error) = pass_by(&house, &repo).await {
                 tracing::debug!(error = &error as &dyn std::error::Error, repo = %repo.name, "pulls were not looked at");
             }
         }
+        drop(walks);
         tokio::time::sleep(LOOK_AGAIN).await;
     }
 }

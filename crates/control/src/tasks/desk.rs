@@ -14,7 +14,7 @@ use carrel_model::{
 };
 
 use crate::{
-    Error, SandboxesDesk,
+    Error, SandboxesDesk, Whereabouts,
     desks::{agents, repos, sessions::no_session, tasks::moment},
     house::House,
     secret::new_sandbox_id,
@@ -60,14 +60,48 @@ pub(crate) async fn look(house: &Arc<House>, id: &SandboxId) -> Result<Found, Er
         Err(Error::NotFound { .. }) => return Ok(Found::Missing),
         Err(error) => return Err(error),
     };
+    if let Whereabouts::Away(node) = house.nodes.whereabouts(&view, house.store.now())
+        && !view.phase.is_over()
+    {
+        return Ok(Found::Lost(format!("its node {node} is away")));
+    }
     Ok(match view.phase {
-        _ if view.want == Want::Gone => Found::Lost("somebody ended it".into()),
+        _ if view.want == Want::Gone => {
+            let by_house = [crate::nodes::NODE, crate::keeper::ASTRAY];
+            let by_house = view.ended.as_ref().filter(|ended| by_house.contains(&ended.by.as_str()));
+            Found::Lost(by_house.map_or_else(|| "somebody ended it".to_owned(), |ended| ended.why.clone()))
+        }
         Phase::Requested | Phase::Preparing | Phase::Ready => Found::There,
         Phase::Paused => Found::Asleep,
         Phase::Closing | Phase::Gone | Phase::Failed => {
             let ended = view.ended.as_ref().map(|ended| ended.why.clone());
             Found::Lost(view.note.clone().or(ended).unwrap_or_else(|| format!("it is {}", view.phase.word())))
         }
+    })
+}
+
+/// On which node a desk stands, as far as this one is concerned.
+pub(crate) enum Stands {
+    /// On this one, or on none.
+    Here,
+    /// On another that works.
+    Elsewhere,
+    /// On this one, which is to be emptied while others are not.
+    Leaving,
+}
+
+pub(crate) async fn stands(house: &Arc<House>, id: &SandboxId) -> Result<Stands, Error> {
+    let view = match (SandboxesDesk { house }).look(id).await {
+        Ok(view) if view.want != Want::Gone && !view.phase.is_over() && view.phase != Phase::Failed => view,
+        Ok(_) | Err(Error::NotFound { .. }) => return Ok(Stands::Here),
+        Err(error) => return Err(error),
+    };
+    Ok(match house.nodes.whereabouts(&view, house.store.now()) {
+        Whereabouts::There(_) => Stands::Elsewhere,
+        Whereabouts::Here if view.node.is_some() && house.nodes.is_draining() && house.nodes.has_room_elsewhere() => {
+            Stands::Leaving
+        }
+        Whereabouts::Here | Whereabouts::Away(_) => Stands::Here,
     })
 }
 
@@ -122,6 +156,16 @@ pub(crate) async fn of_session(house: &Arc<House>, session: &Session, agent: &Ag
     create(house, &grant_of(&session.created_by), id, wish).await
 }
 
+/// The commit at which new work in a repository begins: the newest of its usual branch.
+pub(crate) async fn beginning_of(house: &Arc<House>, repo: &Repo) -> Result<CommitId, Error> {
+    let Some(base) = &repo.default_branch else { return Err(no_branch(&repo.name)) };
+    Ok(house.library.mirror(&repo.name).await?.head_of(base).await?)
+}
+
+pub(crate) fn no_branch(repo: &carrel_model::RepoName) -> Error {
+    Error::Conflict { why: format!("repo `{repo}` has no branch yet; push a first commit to it") }
+}
+
 async fn checkout_of_session(
     house: &Arc<House>,
     session: &Session,
@@ -130,16 +174,14 @@ async fn checkout_of_session(
 ) -> Result<(Repo, Checkout), Error> {
     let repo = repos::find(house, name).await?;
     let mirror = house.library.mirror(name).await?;
-    let Some(base) = repo.default_branch.clone() else {
-        return Err(Error::Conflict { why: format!("repo `{name}` has no branch yet; push a first commit to it") });
-    };
+    let Some(base) = repo.default_branch.clone() else { return Err(no_branch(name)) };
     let holder = Holder::Session(session.id.clone());
     // A new desk begins where the work was when it was last saved; what was saved is laid on it then.
     let commit = match mirror.saved(&holder).await? {
         Some(saved) => mirror.parent_of(&saved).await?,
         None => None,
     };
-    let commit = match commit {
+    let commit = match commit.or_else(|| session.base_commit.clone()) {
         Some(commit) => commit,
         None => mirror.head_of(&base).await?,
     };
@@ -211,12 +253,13 @@ async fn lay(house: &Arc<House>, session: &Session, sandbox: &SandboxId) -> Resu
     laid.await.map(|()| None)
 }
 
-/// Wakes a desk that somebody paused while its agent works. One that does not wake is met by whoever works there.
+/// Wakes a desk that fell asleep, or was paused by somebody, while its agent works. One that does not wake is met by whoever works there.
 pub(crate) async fn rouse(house: &Arc<House>, sandbox: Option<&SandboxId>, grant: &Grant) {
     let Some(sandbox) = sandbox else { return };
     let desk = SandboxesDesk { house };
     let asleep = |view: &SandboxView| {
-        view.want == Want::Paused && matches!(view.phase, Phase::Ready | Phase::Paused | Phase::Preparing)
+        view.phase == Phase::Paused
+            || view.want == Want::Paused && matches!(view.phase, Phase::Ready | Phase::Preparing)
     };
     if let Ok(view) = desk.look(sandbox).await
         && asleep(&view)
@@ -249,7 +292,7 @@ async fn draw_for_session(house: &Arc<House>, session: &Session, lost: String) -
             let mut session = tx.lock_session(&owned).await?.ok_or_else(|| no_session(&owned))?;
             session.sandbox_id = Some(drawn);
             // Who remembers the conversation was at the other desk, and so was the turn in flight.
-            (session.conversation, session.turn) = (None, None);
+            (session.conversation, session.turn, session.unwanted) = (None, None, None);
             let text = format!("The desk was lost ({lost}); {then}.");
             tx.say(&mut session, moment(MomentKind::Note, Voice::House, text)).await?;
             tx.put_session(&mut session).await?;
@@ -266,10 +309,15 @@ pub(crate) async fn wait_for(house: &Arc<House>, grant: &Grant, id: &SandboxId) 
     loop {
         let view = SandboxesDesk { house }.look(id).await?;
         match (view.phase, view.want) {
-            (Phase::Ready, Want::Ready) => return Ok(()),
-            // Also one that is about to fall asleep.
-            (Phase::Ready | Phase::Paused, Want::Paused) => drop(house.wake(grant, id).await?),
-            (Phase::Paused, Want::Ready) | (Phase::Requested | Phase::Preparing, Want::Ready | Want::Paused) => {
+            (Phase::Ready, Want::Ready) if view.idle_at.is_none_or(|then| house.store.now() < then) => {
+                // Not that it falls asleep in the middle of what follows.
+                house.activities.touch(house, &view);
+                return Ok(());
+            }
+            // Whoever slept because nothing happened is still wanted, and is not woken by that: only by being asked. Also
+            // one that is about to fall asleep.
+            (Phase::Ready | Phase::Paused, Want::Ready | Want::Paused) => drop(house.wake(grant, id).await?),
+            (Phase::Requested | Phase::Preparing, Want::Ready | Want::Paused) => {
                 follower.next().await?;
             }
             (phase @ (Phase::Closing | Phase::Gone | Phase::Failed), _) | (phase, Want::Gone) => {
@@ -282,9 +330,11 @@ pub(crate) async fn wait_for(house: &Arc<House>, grant: &Grant, id: &SandboxId) 
 
 async fn create(house: &Arc<House>, grant: &Grant, id: &SandboxId, wish: Wish<'_>) -> Result<(), Error> {
     let defaults = &house.settings.defaults;
-    let provider = match wish.isolation {
-        None => defaults.provider.clone(),
-        Some(level) => {
+    let moved = wish.task.and_then(|task| task.provider.clone());
+    let provider = match (moved, wish.isolation) {
+        (Some(provider), _) => provider,
+        (None, None) => defaults.provider.clone(),
+        (None, Some(level)) => {
             let offers = |name: &&carrel_model::ProviderName| {
                 house
                     .providers

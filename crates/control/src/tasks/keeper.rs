@@ -90,6 +90,9 @@ fn hear(house: &Arc<House>, happening: &Happening) -> bool {
             if wants_other && let Some(bell) = house.task_keeper.hands().get(&task.id) {
                 bell.notify_one();
             }
+            if task.phase.is_over() {
+                review::over(house, task);
+            }
             // Every change may make room for somebody, or let somebody go on.
             true
         }
@@ -112,7 +115,7 @@ async fn take_what_is_due(house: &Arc<House>) -> Result<Instant, Error> {
         let until = house.keeper.lease_end(house.store.now());
         let in_hand: Vec<_> = house.task_keeper.hands().keys().copied().collect();
         let (owner, node) = (house.keeper.owner(), &house.settings.node);
-        let claimed = house.store.tasks().claim(owner, node, until, &in_hand, CLAIM).await?;
+        let claimed = house.store.tasks().claim(owner, node, house.nodes.claims(), until, &in_hand, CLAIM).await?;
         let full = claimed.len() == CLAIM as usize;
         for leased in claimed {
             tend(house, leased);
@@ -121,7 +124,8 @@ async fn take_what_is_due(house: &Arc<House>) -> Result<Instant, Error> {
             break;
         }
     }
-    let (next, soon) = (house.store.tasks().next_due().await?, Instant::now() + Duration::from_millis(50));
+    let next = house.store.tasks().next_due(&house.settings.node, house.nodes.claims()).await?;
+    let soon = Instant::now() + Duration::from_millis(50);
     let round = Instant::now() + house.settings.patience.sweep;
     let due = next.map(|due| Duration::try_from(due.duration_since(house.store.now())).unwrap_or_default());
     Ok(due.map_or(round, |due| (Instant::now() + due).clamp(soon, round)))

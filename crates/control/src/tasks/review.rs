@@ -3,27 +3,33 @@
 use std::{
     collections::{BTreeSet, HashMap},
     sync::Arc,
+    time::Duration,
 };
 
 use carrel_model::{
     Branch, CommitId, RepoName, TaskId,
     agent::Voice,
-    public::{Happening, PullNews, PullPhase, PullView, PushView},
+    public::{Happening, PullNews, PullPhase, PullView, PushView, TaskView},
     session::MomentKind,
     task::{Conflict, Task, TaskPhase, TaskWant},
 };
 use carrel_store::Tx;
 
-use super::steps::seen;
+use super::{radar, steps::seen};
 use crate::{
     Error,
     desks::tasks::{moment, take_up},
     house::House,
-    pulls::{ForeseenWith, LANE_CHECK, Live, Moved, forecast},
+    pulls::{ForeseenWith, LANE_CHECK, Live, Moved, Outlook, forecast},
 };
 
 /// How much of what is said elsewhere is passed on.
 const LONGEST: usize = 16 * 1024;
+
+/// How long after a save it is looked at: a desk that saves often costs no more than this.
+const AFTER_SAVE: Duration = Duration::from_secs(2);
+/// So many others that share files stand on a card, and so many of their paths.
+const SHARES: usize = 20;
 
 /// A push arrived: the branch of its task is looked at anew, in the background.
 pub(super) fn pushed(house: &Arc<House>, push: &PushView) {
@@ -32,6 +38,23 @@ pub(super) fn pushed(house: &Arc<House>, push: &PushView) {
     if moved {
         beside(house, push.repo.clone(), Moved::Task(task));
     }
+}
+
+/// The work of a task was saved: it is looked at anew soon. However often it is saved meanwhile, that is one look.
+pub(super) fn saved(house: &Arc<House>, repo: &RepoName, task: TaskId) {
+    let wish = format!("{repo} saved {task}");
+    if !house.task_keeper.looks().insert(wish.clone()) {
+        return;
+    }
+    let (house, repo) = (Arc::clone(house), repo.clone());
+    let (tasks, stop) = (house.tasks().clone(), house.stop().clone());
+    tasks.spawn(async move {
+        stop.run_until_cancelled(tokio::time::sleep(AFTER_SAVE)).await;
+        house.task_keeper.looks().remove(&wish);
+        if !house.stop().is_cancelled() {
+            beside(&house, repo, Moved::Task(task));
+        }
+    });
 }
 
 /// Whether something that was heard is worth a look at the rows.
@@ -53,6 +76,11 @@ pub(super) fn heard(house: &Arc<House>, happening: &Happening) -> bool {
         }
         _ => false,
     }
+}
+
+/// A task is over: nobody conflicts with it any more.
+pub(super) fn over(house: &Arc<House>, task: &TaskView) {
+    beside(house, task.repo.clone(), Moved::Task(task.id));
 }
 
 /// Predicts conflicts in the background, one repository at a time in the order of what was heard.
@@ -77,7 +105,7 @@ async fn predict(house: &Arc<House>, repo: &RepoName, moved: &Moved) -> Result<(
     let tasks = house.store.tasks().live(repo).await?;
     let live: Vec<Live> =
         tasks.iter().map(|task| Live { task: task.id, branch: task.branch.clone(), base: task.base.clone() }).collect();
-    let foreseen = forecast(house, repo, &live, moved).await?;
+    let Outlook { conflicts: foreseen, shared } = forecast(house, repo, &live, moved).await?;
     let mirror = house.library.mirror(repo).await?;
     let refs = mirror.refs().await?;
     let mut distances: HashMap<&Branch, HashMap<Branch, (u32, u32)>> = HashMap::new();
@@ -104,9 +132,24 @@ async fn predict(house: &Arc<House>, repo: &RepoName, moved: &Moved) -> Result<(
                 _ => None,
             })
             .collect();
+        let shares: Vec<Conflict> = match moved {
+            Moved::Task(one) if *one == task.id => {
+                let with = |(other, paths): &(TaskId, Vec<String>)| Conflict {
+                    task_id: Some(*other),
+                    paths: paths.iter().take(SHARES).cloned().collect(),
+                };
+                shared.iter().map(with).collect()
+            }
+            Moved::Task(one) => {
+                let mine = shared.iter().filter(|(other, _)| *other == task.id);
+                let paths = mine.map(|(_, paths)| paths.iter().take(SHARES).cloned().collect());
+                paths.map(|paths| Conflict { task_id: Some(*one), paths }).collect()
+            }
+            Moved::Base(_) => Vec::new(),
+        };
         let head = refs.get(&task.branch.full()).cloned();
         let distance = distances.get(&task.base).and_then(|known| known.get(&task.branch)).copied();
-        let look = Look { mine, moved: moved.clone(), head, distance, others: Arc::clone(&others) };
+        let look = Look { mine, shares, moved: moved.clone(), head, distance, others: Arc::clone(&others) };
         // Of hundreds, most are as they were: nothing is locked and written for those.
         if look.changes(&mut task.clone()).is_some() {
             put(house, task.id, look).await?;
@@ -118,6 +161,7 @@ async fn predict(house: &Arc<House>, repo: &RepoName, moved: &Moved) -> Result<(
 /// What was seen of a task.
 struct Look {
     mine: Vec<Conflict>,
+    shares: Vec<Conflict>,
     moved: Moved,
     head: Option<CommitId>,
     distance: Option<(u32, u32)>,
@@ -126,8 +170,9 @@ struct Look {
 }
 
 impl Look {
-    /// Writes what was seen into a task. Nothing when it is as it was; else the conflicts that are new.
-    fn changes(&self, task: &mut Task) -> Option<Vec<Conflict>> {
+    /// Writes what was seen into a task. Nothing when it is as it was; else the conflicts that are new, and the others that
+    /// share files since now.
+    fn changes(&self, task: &mut Task) -> Option<(Vec<Conflict>, Vec<Conflict>)> {
         let before = task.clone();
         // What this look said nothing about stays as it was, unless the other is over.
         let stays = |conflict: &Conflict| match (&self.moved, conflict.task_id) {
@@ -141,20 +186,29 @@ impl Look {
         conflicts.extend(self.mine.iter().cloned());
         conflicts.sort_by_key(|conflict| conflict.task_id);
         conflicts.dedup_by_key(|conflict| conflict.task_id);
-        let is_new = |one: &&Conflict| !before.conflicts.iter().any(|known| known.task_id == one.task_id);
-        let fresh: Vec<Conflict> = conflicts.iter().filter(is_new).cloned().collect();
-        task.conflicts = conflicts;
+        let knows = |list: &[Conflict], one: &Conflict| list.iter().any(|known| known.task_id == one.task_id);
+        let fresh: Vec<Conflict> = conflicts.iter().filter(|one| !knows(&before.conflicts, one)).cloned().collect();
+        let mut shares: Vec<Conflict> = task.shares.iter().filter(|one| stays(one)).cloned().collect();
+        shares.extend(self.shares.iter().cloned());
+        // Who conflicts shares files as well: that is said once.
+        shares.retain(|one| !knows(&conflicts, one));
+        shares.sort_by_key(|one| one.task_id);
+        shares.dedup_by_key(|one| one.task_id);
+        shares.truncate(SHARES);
+        let beside = |one: &&Conflict| !knows(&before.shares, one) && !knows(&before.conflicts, one);
+        let beside: Vec<Conflict> = shares.iter().filter(beside).cloned().collect();
+        (task.conflicts, task.shares) = (conflicts, shares);
         if let Some(head) = &self.head {
             task.head = Some(head.clone());
         }
         if let Some((ahead, behind)) = self.distance {
             (task.ahead, task.behind) = (ahead, behind);
         }
-        (*task != before).then_some(fresh)
+        (*task != before).then_some((fresh, beside))
     }
 }
 
-/// Writes what is to be expected of a task, and tells its agent and the other's when that is news.
+/// Writes what is to be expected of a task, and says on its timeline what is news. Its agent hears of it with its next turn.
 async fn put(house: &Arc<House>, id: TaskId, look: Look) -> Result<(), Error> {
     let written = house.store.change(move |tx| {
         Box::pin(async move {
@@ -162,9 +216,13 @@ async fn put(house: &Arc<House>, id: TaskId, look: Look) -> Result<(), Error> {
             if task.phase.is_over() {
                 return Ok(());
             }
-            let Some(fresh) = look.changes(&mut task) else { return Ok(()) };
+            let Some((fresh, beside)) = look.changes(&mut task) else { return Ok(()) };
             for conflict in fresh {
-                warn(tx, &mut task, &conflict).await?;
+                let text = radar::conflict(&task, &conflict);
+                warn(tx, &task, text).await?;
+            }
+            if let Some(text) = radar::shared(&beside) {
+                warn(tx, &task, text).await?;
             }
             tx.put_task(&mut task).await?;
             Ok::<_, Error>(())
@@ -173,13 +231,18 @@ async fn put(house: &Arc<House>, id: TaskId, look: Look) -> Result<(), Error> {
     written.await
 }
 
-/// A line on the timeline, so that both sides hear of it.
-async fn warn(tx: &mut Tx, task: &mut Task, conflict: &Conflict) -> Result<(), Error> {
-    let paths = conflict.paths.join(", ");
-    let text = match conflict.task_id {
-        Some(other) => format!("Task {other} changes the same lines: {paths}. Whoever is merged second must rebase."),
-        None => format!("`{}` has moved on and conflicts with this branch in {paths}.", task.base),
-    };
+/// Paths in a sentence: the first of them, and how many more there are.
+pub(super) fn listed(paths: &[String]) -> String {
+    const NAMED: usize = 20;
+    let named = paths.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match paths.len().saturating_sub(NAMED) {
+        0 => named,
+        more => format!("{named} and {more} more"),
+    }
+}
+
+/// A line on the timeline of a task.
+async fn warn(tx: &mut Tx, task: &Task, text: String) -> Result<(), Error> {
     if let Some(mut session) = tx.lock_session(&task.session_id).await? {
         tx.say(&mut session, moment(MomentKind::Note, Voice::House, text)).await?;
         tx.put_session(&mut session).await?;
@@ -206,18 +269,23 @@ async fn pull_changed(house: &Arc<House>, pull: PullView, news: Vec<PullNews>) -
                 task.want = TaskWant::Closed;
             }
             for word in &news {
-                let Some((name, text)) = words_of(word, &pull) else { continue };
+                let Some(Words { name, text, stale }) = words_of(word, &pull.head_commit) else { continue };
                 if task.told.contains_key(&name) {
                     continue;
                 }
                 task.told.insert(name, pull.head_commit.to_string());
                 if let Some(mut session) = tx.lock_session(&task.session_id).await? {
-                    tx.say(&mut session, moment(MomentKind::Message, Voice::House, text)).await?;
+                    let kind = if stale { MomentKind::Note } else { MomentKind::Message };
+                    tx.say(&mut session, moment(kind, Voice::House, text)).await?;
                     tx.put_session(&mut session).await?;
                 }
-                if task.phase == TaskPhase::InReview && task.want == TaskWant::Review {
+                if !stale && task.phase == TaskPhase::InReview && task.want == TaskWant::Review {
                     take_up(&mut task, tx.now());
                 }
+            }
+            // Whoever waits for the forge looks at once.
+            if !news.is_empty() && task.phase == TaskPhase::InReview && task.want == TaskWant::Merged {
+                task.next_attempt_at = None;
             }
             if task != before {
                 tx.put_task(&mut task).await?;
@@ -232,13 +300,23 @@ async fn task_of(house: &House, repo: &RepoName, branch: &Branch) -> Result<Opti
     Ok(house.store.tasks().of_branch(repo, branch).await?.map(|task| task.id))
 }
 
-/// What the agent is told of a word, with a name under which it is not told again. Praise and what speaks of another
-/// head are left out.
-fn words_of(word: &PullNews, pull: &PullView) -> Option<(String, String)> {
+/// What is made of a word.
+#[derive(Debug, PartialEq, Eq)]
+struct Words {
+    /// Under this name it is not told again.
+    name: String,
+    text: String,
+    /// It speaks of lines that have changed since: people see it on the timeline, and the agent is not sent after it.
+    stale: bool,
+}
+
+/// What the agent is told of a word. Praise and verdicts on another head are left out.
+fn words_of(word: &PullNews, now: &CommitId) -> Option<Words> {
     use carrel_model::public::{CheckState, Verdict};
     let cut = |text: &str| text.chars().take(LONGEST).collect::<String>();
+    let tell = |name: String, text: String| Some(Words { name, text, stale: false });
     match word {
-        PullNews::Comment { comment, .. } => {
+        PullNews::Comment { comment, head } => {
             // What Carrel said itself is nothing new.
             if comment.stamp.is_some() {
                 return None;
@@ -248,27 +326,38 @@ fn words_of(word: &PullNews, pull: &PullView) -> Option<(String, String)> {
                 (Some(path), None) => format!(" on `{path}`"),
                 _ => String::new(),
             };
+            let (author, body) = (&comment.author, cut(&comment.body));
+            let name = format!("comment {} {}", comment.id, comment.updated_at);
+            // What is said of the pull as a whole holds for whatever is there; a line is one of a commit.
+            if comment.path.is_some() && head != now {
+                let text = format!(
+                    "{author} commented{place} at {}, which is not the head any more; the agent was not sent after it:\n\n\
+                     {body}\n\nSay it again, if it still holds.",
+                    head.short()
+                );
+                return Some(Words { name, text, stale: true });
+            }
             let text = format!(
-                "{} commented{place} on the pull request:\n\n{}\n\nAnswer by changing the work, and commit.",
-                comment.author,
-                cut(&comment.body)
+                "{author} commented{place} on the pull request, which is at {}:\n\n{body}\n\nAnswer by changing the \
+                 work, and commit.",
+                now.short()
             );
-            Some((format!("comment {} {}", comment.id, comment.updated_at), text))
+            tell(name, text)
         }
-        PullNews::Review { review, head } if *head == pull.head_commit => match review.verdict {
+        PullNews::Review { review, head } if head == now => match review.verdict {
             Verdict::ChangesRequested => {
-                let text = format!("{} asks for changes:\n\n{}", review.author, cut(&review.body));
-                Some((format!("review {}", review.id), text))
+                let text = format!("{} asks for changes to {}:\n\n{}", review.author, now.short(), cut(&review.body));
+                tell(format!("review {}", review.id), text)
             }
             Verdict::Commented if !review.body.trim().is_empty() => {
-                let text = format!("{} reviewed the pull request:\n\n{}", review.author, cut(&review.body));
-                Some((format!("review {}", review.id), text))
+                let text = format!("{} reviewed {}:\n\n{}", review.author, now.short(), cut(&review.body));
+                tell(format!("review {}", review.id), text)
             }
             _ => None,
         },
         // The lane tells of its own check itself.
         PullNews::Check { check, .. } if check.name == LANE_CHECK => None,
-        PullNews::Check { check, head } if *head == pull.head_commit && check.state == CheckState::Failed => {
+        PullNews::Check { check, head } if head == now && check.state == CheckState::Failed => {
             let summary = check.summary.as_deref().unwrap_or("it does not say why");
             let text = format!(
                 "The check `{}` fails for {}: {}\n\nMend it and commit.",
@@ -276,8 +365,57 @@ fn words_of(word: &PullNews, pull: &PullView) -> Option<(String, String)> {
                 head.short(),
                 cut(summary)
             );
-            Some((format!("check {} {head}", check.name), text))
+            tell(format!("check {} {head}", check.name), text)
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use carrel_model::{
+        CommitId, Timestamp,
+        public::{CommentView, PullNews},
+    };
+
+    use super::{listed, words_of};
+
+    #[test]
+    fn a_comment_on_a_line_is_for_the_head_it_speaks_of_and_no_other() {
+        let commit = |letter: &str| letter.repeat(40).parse::<CommitId>().unwrap();
+        let said = |path: Option<&str>, head: &CommitId| PullNews::Comment {
+            comment: CommentView {
+                id: "comment-1".into(),
+                author: "ada".into(),
+                body: "Why?".into(),
+                path: path.map(str::to_owned),
+                line: path.map(|_| 3),
+                side: None,
+                commit: path.map(|_| head.clone()),
+                stamp: None,
+                url: String::new(),
+                created_at: Timestamp::UNIX_EPOCH,
+                updated_at: Timestamp::UNIX_EPOCH,
+            },
+            head: head.clone(),
+        };
+        let (old, now) = (commit("a"), commit("b"));
+        let fresh = words_of(&said(Some("src/lib.rs"), &now), &now).unwrap();
+        assert!(
+            !fresh.stale && fresh.text.contains("on `src/lib.rs` line 3") && fresh.text.contains("at bbbb"),
+            "{fresh:?}"
+        );
+        let stale = words_of(&said(Some("src/lib.rs"), &old), &now).unwrap();
+        assert!(stale.stale && stale.text.contains("at aaaa") && stale.text.contains("Why?"), "{stale:?}");
+        assert_eq!(stale.name, fresh.name, "it is told once, whatever becomes of it");
+        let whole = words_of(&said(None, &old), &now).unwrap();
+        assert!(!whole.stale && whole.text.contains("at bbbb"), "{whole:?}");
+    }
+
+    #[test]
+    fn a_long_list_is_cut_and_says_so() {
+        let paths: Vec<String> = (0..500).map(|number| format!("f{number}")).collect();
+        assert_eq!(listed(&paths[..2]), "f0, f1");
+        assert!(listed(&paths).ends_with("f18, f19 and 480 more"));
     }
 }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use carrel_agent::{DeskRules, Ending, Failure, Turn as Asked};
+use carrel_git::merge::{Rung, RungRecord};
 use carrel_model::{
-    Grant, Holder, SandboxId, TaskId,
+    Grant, Holder, RefName, SandboxId, TaskId, Timestamp,
     agent::Voice,
     public::{NewExec, PullPhase, PullView},
     sandbox::{Depth, NetworkMode},
@@ -14,10 +15,12 @@ use carrel_model::{
 use carrel_store::{Lease, LeasedTask, Tx};
 use jiff::SignedDuration;
 use tokio::sync::Notify;
+use tracing::Instrument;
 
 use super::{
-    desk::{self, Found},
-    ladder, messages,
+    desk::{self, Found, Stands},
+    farewell::{self, Last},
+    ladder, messages, review,
     turn::{self, At, Went},
 };
 use crate::{
@@ -37,6 +40,14 @@ use crate::{
 const NUDGES: u32 = 2;
 /// How often conflicts go back to the agent, before a person is asked.
 const REBASES: u32 = 3;
+/// Under this name a task remembers that a person was told what would be lost with its desk.
+const UNSAVED: &str = "unsaved";
+/// What the card says while an upstream or a forge does not answer.
+const UNPUBLISHED: &str = "is not published yet";
+/// So often an upstream that is away is asked to let go of the branch of a card that is being closed.
+const TAKE_BACK_TRIES: u32 = 5;
+/// How long a forge is left alone that has not judged a new head yet. What is heard of it meanwhile comes first.
+const FORGE_RESTS: SignedDuration = SignedDuration::from_secs(15);
 /// What a person or a wrong request must mend is tried so often.
 const HOPELESS: u32 = 2;
 
@@ -71,17 +82,30 @@ pub(crate) async fn tend(house: &Arc<House>, leased: LeasedTask, bell: &Notify) 
         let task = house.store.tasks().find(id).await?.ok_or_else(|| no_task(id))?;
         let waits = task.next_attempt_at.is_some_and(|next| next > house.store.now());
         let Some(step) = step_of(&task).filter(|_| !waits) else { return release(house, id, lease).await };
+        if let Some(desk) = task.sandbox_id.as_ref().filter(|_| house.nodes.has_fellows()) {
+            match desk::stands(house, desk).await? {
+                Stands::Elsewhere => return hand_over(house, id, lease).await,
+                // Nobody sits at it now: whoever sits down next does so on a node that stays.
+                Stands::Leaving => Box::pin(crate::nodes::leave_desk(house, desk)).await?,
+                Stands::Here => {}
+            }
+        }
         let began = tokio::time::Instant::now();
         let hand = Hand { house, lease: &lease, task: &task, bell, grant: desk::grant_of(&task.created_by) };
-        let taken = match step {
-            Step::Prepare => hand.prepare().await,
-            Step::Work => hand.work().await,
-            Step::Publish => hand.publish().await,
-            Step::Merge => hand.merge().await,
-            Step::Rest => hand.rest().await,
-            Step::Close => hand.close().await,
-            Step::Tidy => hand.tidy().await,
-        };
+        let span =
+            tracing::debug_span!(target: "carrel_span", "task", otel.name = %format_args!("task {step:?}"), task = %id);
+        let taking = Box::pin(async {
+            match step {
+                Step::Prepare => hand.prepare().await,
+                Step::Work => hand.work().await,
+                Step::Publish => Box::pin(hand.publish()).await,
+                Step::Merge => hand.merge().await,
+                Step::Rest => hand.rest().await,
+                Step::Close => hand.close().await,
+                Step::Tidy => hand.tidy().await,
+            }
+        });
+        let taken = taking.instrument(span).await;
         let word = format!("{step:?}").to_lowercase();
         metrics::histogram!("carrel_task_step_seconds", "step" => word).record(began.elapsed().as_secs_f64());
         if let Err(error) = taken {
@@ -99,6 +123,20 @@ async fn release(house: &Arc<House>, id: TaskId, lease: Lease) -> Result<(), Err
         })
     });
     released.await
+}
+
+/// Lets the node that has the desk go on with a task.
+async fn hand_over(house: &Arc<House>, id: TaskId, lease: Lease) -> Result<(), Error> {
+    let handed = house.store.change(move |tx| {
+        Box::pin(async move {
+            let mut task = tx.lock_leased_task(id, &lease).await?;
+            tx.release_task(&task).await?;
+            // Told, so that the other hears of it.
+            tx.put_task(&mut task).await?;
+            Ok::<_, Error>(())
+        })
+    });
+    handed.await
 }
 
 /// A task in hand.
@@ -148,6 +186,7 @@ impl Hand<'_> {
                 if task.want == TaskWant::Merged {
                     task.want = TaskWant::Review;
                 }
+                task.doing = None;
                 task.go_to(TaskPhase::Preparing);
                 tx.put_task(&mut task).await?;
                 Ok::<_, Error>(())
@@ -181,17 +220,26 @@ impl Hand<'_> {
             self.record(move |task| task.base_commit = Some(commit)).await?;
             return Ok(());
         }
-        let Some(sandbox) = &task.sandbox_id else { return self.draw_desk(None).await };
+        if task.fork_of.is_some() && task.sandbox_id.is_none() && self.take_over_save().await? {
+            return Ok(());
+        }
+        let Some(sandbox) = &task.sandbox_id else { return self.draw_desk(None, task.attempts).await };
         match desk::look(house, sandbox).await? {
             Found::There | Found::Asleep => {}
-            Found::Missing => desk::create_for_task(house, task, sandbox).await?,
+            Found::Missing => {
+                desk::create_for_task(house, task, sandbox).await?;
+                if house.nodes.has_fellows() {
+                    // It may stand on another node, which then goes on.
+                    return Ok(());
+                }
+            }
             Found::Lost(why) => {
                 let saved = house.library.mirror(&task.repo).await?.wip(task.id).await?;
                 let then = match saved {
                     Some(_) => "a new one goes on from the last save",
                     None => "nothing was saved yet, so a new one begins where this one began",
                 };
-                return self.draw_desk(Some(format!("The desk was lost ({why}); {then}."))).await;
+                return self.draw_desk(Some(format!("The desk was lost ({why}); {then}.")), task.attempts).await;
             }
         }
         tokio::select! {
@@ -210,31 +258,57 @@ impl Hand<'_> {
             Err(error) => return Err(error),
         }
         match work::look_at_work(house, sandbox).await {
+            Ok(found) if ladder::is_behind(task, &found) => self.follow_branch(sandbox).await?,
             Ok(found) if found.head.is_some() => {}
-            Ok(_) | Err(Error::Conflict { .. }) => {
-                self.end_desk(sandbox).await?;
-                let why = "The desk came back without its checkout; a new one goes on from the last save.";
-                return self.draw_desk(Some(why.into())).await;
-            }
+            Ok(_) => return self.leave_desk(sandbox, "there is no commit that is checked out".into()).await,
+            // It fell asleep or was ended in between: it is looked at again.
+            Err(Error::Conflict { .. }) if !farewell::is_awake(house, sandbox).await? => return Ok(()),
+            Err(Error::Conflict { why }) => return self.leave_desk(sandbox, why).await,
             Err(error) => return Err(error),
         }
         let desk = sandbox.to_string();
         self.record(move |task| {
             task.told.insert("desk".into(), desk);
+            task.told.remove(UNSAVED);
+            ladder::has_followed(task);
             task.go_to(TaskPhase::Working);
         })
         .await?;
         Ok(())
     }
 
+    /// Another attempt that begins at a checkpoint finds its files as they were: on the commit that was checked out then,
+    /// and not committed. True when that is written down now.
+    async fn take_over_save(&self) -> Result<bool, Error> {
+        let Some(save) = &self.task.base_commit else { return Ok(false) };
+        let mirror = self.house.library.mirror(&self.task.repo).await?;
+        let Some(under) = mirror.saved_upon(save).await? else { return Ok(false) };
+        mirror.hold(&RefName::wip(self.task.id), save).await?;
+        self.record(move |task| task.base_commit = Some(under)).await?;
+        Ok(true)
+    }
+
+    /// Leaves a desk behind that came without its checkout. Where none ever comes with it, a person is asked.
+    async fn leave_desk(&self, sandbox: &SandboxId, why: String) -> Result<(), Error> {
+        self.end_desk(sandbox).await?;
+        let desks = self.task.attempts + 1;
+        if desks >= self.house.settings.work.tries {
+            let detail = format!("Its desk comes without its checkout, {desks} times in a row: {why}");
+            self.record(move |task| task.ask_for_help(NeedsReason::DeskFailed, detail)).await?;
+            return Ok(());
+        }
+        let note = "The desk came back without its checkout; a new one goes on from the last save.";
+        self.draw_desk(Some(note.into()), desks).await
+    }
+
     /// Names a new desk before it exists.
-    async fn draw_desk(&self, note: Option<String>) -> Result<(), Error> {
+    async fn draw_desk(&self, note: Option<String>, attempts: u32) -> Result<(), Error> {
         let (id, lease, sandbox) = (self.task.id, self.lease.clone(), new_sandbox_id());
         let drawn = self.house.store.change(move |tx| {
             Box::pin(async move {
                 let mut task = tx.lock_leased_task(id, &lease).await?;
                 let lost = task.sandbox_id.is_some();
-                task.sandbox_id = Some(sandbox.clone());
+                (task.sandbox_id, task.attempts) = (Some(sandbox.clone()), attempts);
                 if let Some(mut session) = tx.lock_session(&task.session_id).await? {
                     session.sandbox_id = Some(sandbox);
                     if lost {
@@ -294,11 +368,15 @@ impl Hand<'_> {
                 let session = house.store.sessions().find(&task.session_id).await?;
                 // Somebody said something meanwhile: that comes first.
                 let asked = session.is_some_and(|session| session.is_asked());
-                self.record(move |task| task.go_to(if asked { TaskPhase::Working } else { TaskPhase::Publishing }))
-                    .await?;
+                self.record(move |task| {
+                    task.failures = 0;
+                    task.go_to(if asked { TaskPhase::Working } else { TaskPhase::Publishing });
+                })
+                .await?;
             }
             Ending::Asked { question } => {
                 self.record(move |task| {
+                    task.failures = 0;
                     task.told.remove(ASKED);
                     task.ask_for_help(NeedsReason::Question, question);
                 })
@@ -320,36 +398,47 @@ impl Hand<'_> {
             Failure::Budget => NeedsReason::Budget,
             _ => NeedsReason::AgentFailed,
         };
-        if !failure.may_pass() || self.task.attempts + 1 >= tries {
-            self.record(move |task| task.ask_for_help(reason, why)).await?;
+        let failures = self.task.failures + 1;
+        if !failure.may_pass() || failures >= tries {
+            self.record(move |task| {
+                task.failures = failures;
+                task.ask_for_help(reason, why);
+            })
+            .await?;
             return Ok(());
-        }
-        if failure == Failure::Conversation {
-            let session = self.task.session_id.clone();
-            let forgotten = self.house.store.change(move |tx| {
-                Box::pin(async move {
-                    if let Some(mut session) = tx.lock_session(&session).await? {
-                        session.conversation = None;
-                        tx.put_session(&mut session).await?;
-                    }
-                    Ok::<_, Error>(())
-                })
-            });
-            forgotten.await?;
         }
         let rests = match failure {
             Failure::RateLimited { retry_after_s: Some(seconds) } => {
                 SignedDuration::from_secs(i64::try_from(seconds.min(3600)).unwrap_or(60))
             }
-            _ => self.pause_after(self.task.attempts),
+            _ => self.pause_after(failures - 1),
         };
-        let (next, attempts) = (self.house.store.now() + rests, self.task.attempts + 1);
-        let text = format!(
-            "Your last turn broke off: {why}\n\nWhat you did until then is still there. Look at it, and go on."
-        );
-        self.back_to_agent(text, move |_| {}).await?;
-        self.record(move |task| (task.attempts, task.next_attempt_at) = (attempts, Some(next))).await?;
-        Ok(())
+        let (id, lease, wanted) = (self.task.id, self.lease.clone(), self.task.want);
+        let told = self.house.store.change(move |tx| {
+            Box::pin(async move {
+                let mut task = tx.lock_leased_task(id, &lease).await?;
+                if let Some(mut session) = tx.lock_session(&task.session_id).await? {
+                    if failure == Failure::Conversation {
+                        session.conversation = None;
+                    }
+                    // What got no answer is asked again with the next turn, and this with it: it is said once.
+                    if failures == 1 || !session.is_asked() {
+                        let text = format!(
+                            "Your last turn broke off: {why}\n\nWhat you did until then is still there. Look at it, and \
+                             go on."
+                        );
+                        tx.say(&mut session, moment(MomentKind::Message, Voice::House, text)).await?;
+                    }
+                    tx.put_session(&mut session).await?;
+                }
+                task.go_to(TaskPhase::Preparing);
+                task.failures = failures;
+                try_later(&mut task, wanted, 0, Some(tx.now() + rests));
+                tx.put_task(&mut task).await?;
+                Ok::<_, Error>(())
+            })
+        });
+        told.await
     }
 
     /// Everything that is done is committed, pushed, and at a pull request.
@@ -402,21 +491,22 @@ impl Hand<'_> {
         }
         let mirror = house.library.mirror(&task.repo).await?;
         let head = mirror.find(&task.branch.full()).await?.unwrap_or(head);
-        let learnt = ladder::learn(house, task, &head).await?;
+        let learnt = ladder::learn(house, task, &head, Rung::Agent).await?;
         if let Err(error) = pulls::publish(house, &task.repo, &task.branch).await {
-            return self.hand_on_later(error).await;
+            return self.hand_on_later(UNPUBLISHED, error).await;
         }
         let odd = messages::odd(house, task).await?;
         let pull = match pulls::open_pull(house, &self.wish(sandbox, &odd).await?).await {
             Ok(pull) => pull,
-            Err(error) => return self.hand_on_later(error).await,
+            Err(error) => return self.hand_on_later(UNPUBLISHED, error).await,
         };
         let (ahead, behind) = mirror.distance(&task.base, &task.branch).await?;
         let unchanged = |what: &str| task.told.get(what).is_some_and(|told| *told == head.to_string());
         let (unchecked, unsettled) = (unchanged("checks"), unchanged("conflict"));
         let opened = task.pull.is_none().then(|| format!("Pull request {} is open: {}", pull.number, pull.url));
         let (reported, said) = messages::report(task, &odd);
-        let notes: Vec<String> = opened.into_iter().chain(said).collect();
+        let settled = ladder::in_words(learnt.as_slice());
+        let notes: Vec<String> = settled.into_iter().chain(opened).chain(said).collect();
         let note = (!notes.is_empty()).then(|| notes.join("\n\n"));
         let shown = pull.clone();
         self.record_and_say(note, move |task| {
@@ -425,7 +515,7 @@ impl Hand<'_> {
             }
             (task.head, task.ahead, task.behind) = (Some(head), ahead, behind);
             task.told.remove("rebase_wanted");
-            if learnt {
+            if learnt.is_some() {
                 task.told.remove(ladder::ASKED);
             }
             // It was published before that was heard.
@@ -454,16 +544,18 @@ impl Hand<'_> {
 
     /// An upstream or a forge that does not answer is asked again for as long as it takes, and the card says so: what was
     /// done is safe here meanwhile.
-    async fn hand_on_later(&self, error: Error) -> Result<(), Error> {
+    async fn hand_on_later(&self, what: &str, error: Error) -> Result<(), Error> {
         let rests = match &error {
             Error::Unavailable { source: None, .. } => self.pause_after(self.task.attempts),
             Error::Limited { retry_after, .. } => *retry_after,
             _ => return Err(error),
         };
         let (attempts, next) = (self.task.attempts + 1, self.house.store.now() + rests);
-        let words = format!("is not published yet and tried again: {}", tail(&error.to_string(), 300));
+        let words = format!("{what} and tried again: {}", tail(&error.to_string(), 300));
+        let wanted = self.task.want;
         self.record(move |task| {
-            (task.attempts, task.next_attempt_at, task.doing) = (attempts, Some(next), Some(words));
+            task.doing = Some(words);
+            try_later(task, wanted, attempts, Some(next));
         })
         .await?;
         Ok(())
@@ -472,34 +564,39 @@ impl Hand<'_> {
     /// Puts the branch onto the newest base; false when that is for the agent now.
     async fn rebase(&self, sandbox: &SandboxId) -> Result<bool, Error> {
         let (house, task) = (self.house, self.task);
-        match pulls::rebase_branch(house, &task.repo, &task.branch, &task.base).await? {
+        match pulls::rebase_branch(house, &task.repo, &task.branch, &task.base, Some(task.id), None).await? {
             Rebased::Already => Ok(true),
             Rebased::Moved { records, .. } => {
                 if let Some(words) = ladder::in_words(&records) {
                     self.record_and_say(Some(words), |_| {}).await?;
                 }
-                // The desk follows its branch.
                 work::refresh(house, sandbox).await?;
-                let line = format!("git fetch -q origin '{0}' && git reset -q --hard FETCH_HEAD", task.branch);
-                let follow =
-                    NewExec { command: Some(line), cwd: Some(carrel_git::WORKSPACE.to_owned()), ..NewExec::default() };
-                let mut running = ExecsDesk { house }.start_own(&self.grant, sandbox, follow).await?;
-                while running.output.next().await?.is_some() {}
+                self.follow_branch(sandbox).await?;
                 Ok(true)
             }
-            Rebased::Conflicts { paths, .. } => {
-                self.conflicts(&paths).await?;
+            Rebased::Conflicts { paths, records, .. } => {
+                self.conflicts(&paths, &records).await?;
                 Ok(false)
             }
         }
     }
 
+    /// The desk follows its branch, which the house has moved.
+    async fn follow_branch(&self, sandbox: &SandboxId) -> Result<(), Error> {
+        let line = format!("git fetch -q origin '{0}' && git reset -q --hard FETCH_HEAD", self.task.branch);
+        let follow = NewExec { command: Some(line), cwd: Some(carrel_git::WORKSPACE.to_owned()), ..NewExec::default() };
+        let mut running = ExecsDesk { house: self.house }.start_own(&self.grant, sandbox, follow).await?;
+        while running.output.next().await?.is_some() {}
+        Ok(())
+    }
+
     /// Conflicts go to the agent a few times, then to a person.
-    async fn conflicts(&self, paths: &[String]) -> Result<(), Error> {
-        let (list, base) = (paths.join(", "), self.task.base.clone());
+    async fn conflicts(&self, paths: &[String], records: &[RungRecord]) -> Result<(), Error> {
+        let (list, base) = (review::listed(paths), self.task.base.clone());
+        let tried = ladder::tried_in_words(paths, records);
         if self.task.rebases >= REBASES {
             let detail = format!("It conflicts with `{base}` in {list}, and its agent did not settle it.");
-            self.record(move |task| {
+            self.record_and_say(Some(tried), move |task| {
                 task.told.remove("rebase_wanted");
                 task.ask_for_help(NeedsReason::Conflict, detail);
             })
@@ -511,7 +608,8 @@ impl Hand<'_> {
              origin/{base}`, settle the conflicts so that both changes keep their meaning, finish the rebase, and check \
              your work again."
         );
-        let asked = ladder::pair(self.house, self.task).await?;
+        let asked = ladder::question(self.house, self.task, paths).await?;
+        self.record_and_say(Some(tried), |_| {}).await?;
         self.back_to_agent(text, |task| {
             if let Some(asked) = asked {
                 task.told.insert(ladder::ASKED.into(), asked);
@@ -577,6 +675,16 @@ impl Hand<'_> {
             self.record(|task| task.go_to(TaskPhase::Publishing)).await?;
             return Ok(());
         };
+        // Its agent would have said so when it was published: whoever settled it since is a person.
+        if let Some(head) = &task.head
+            && let Some(record) = ladder::learn(self.house, task, head, Rung::Person).await?
+        {
+            let words = ladder::in_words(&[record]);
+            self.record_and_say(words, |task| {
+                task.told.remove(ladder::ASKED);
+            })
+            .await?;
+        }
         let wish = MergeWish {
             repo: task.repo.clone(),
             number: pull.number,
@@ -592,6 +700,7 @@ impl Hand<'_> {
                     seen(task, &merged.pull);
                     task.ended_at.get_or_insert(merged.pull.updated_at);
                     task.conflicts.clear();
+                    task.shares.clear();
                     task.go_to(TaskPhase::Merged);
                 })
                 .await?;
@@ -599,8 +708,17 @@ impl Hand<'_> {
                 let _ = repos::bring_up_to_date(self.house, &task.repo).await;
                 Ok(())
             }
-            Err(MergeRefused::Conflicts { paths, .. }) => self.conflicts(&paths).await,
+            Err(MergeRefused::Conflicts { paths, records, .. }) => self.conflicts(&paths, &records).await,
             Err(MergeRefused::ChecksFailed { log }) => self.checks_failed(log).await,
+            Err(MergeRefused::Waits { why }) => {
+                let (next, wanted) = (self.house.store.now() + FORGE_RESTS, task.want);
+                self.record(move |task| {
+                    task.doing = Some(why);
+                    try_later(task, wanted, 0, Some(next));
+                })
+                .await?;
+                Ok(())
+            }
             Err(MergeRefused::HeadMoved { head }) => {
                 let note = format!("Its branch moved to {} before it was merged.", head.short());
                 self.record_and_say(Some(note), move |task| {
@@ -635,8 +753,11 @@ impl Hand<'_> {
             "" => "It printed nothing.".to_owned(),
             log => format!("What it printed:\n\n```\n{}\n```", tail(log, 8000)),
         };
-        let text =
-            format!("The check of the merged result fails. {printed}\n\nMend it, run the check yourself, and commit.");
+        let repo = repos::find(self.house, &self.task.repo).await?;
+        let command = repo.rules.check_command.map(|command| format!(": `{command}`")).unwrap_or_default();
+        let text = format!(
+            "The check of the merged result fails{command}. {printed}\n\nMend it, run the check yourself, and commit."
+        );
         self.back_to_agent(text, move |task| {
             task.nudges += 1;
             task.told.insert("checks".into(), head);
@@ -681,26 +802,63 @@ impl Hand<'_> {
     /// Keeps what was done under a ref of its own, closes the pull request, and ends the desk.
     async fn close(&self) -> Result<(), Error> {
         let (house, task) = (self.house, self.task);
+        let mut notes = Vec::new();
         if let Some(sandbox) = &task.sandbox_id
-            && matches!(desk::look(house, sandbox).await?, Found::There | Found::Asleep)
+            && farewell::was_used(house, &self.grant, sandbox).await?
         {
-            desk::wait_for(house, &self.grant, sandbox).await?;
             self.stop_turn(sandbox).await?;
             // Nothing is destroyed before it is on a durable ref.
-            work::save_work(house, sandbox).await?;
+            match farewell::save_last(house, &self.grant, sandbox).await? {
+                Last::Safe => {}
+                Last::Unsaved(why) if task.told.contains_key(UNSAVED) => {
+                    notes.push(format!("The last of it could not be saved: {why}"));
+                }
+                Last::Unsaved(why) => return self.ask_before_losing(why).await,
+            }
         }
-        let note = self.keep().await?;
+        notes.extend(self.keep().await?);
+        let mut closed = None;
         if let Some(pull) = task.pull.as_ref().filter(|pull| !pull.phase.is_over()) {
             match (PullsDesk { house }).set_open(&self.grant, &task.repo, pull.number, false).await {
-                Ok(_) | Err(Error::NotFound { .. } | Error::Conflict { .. }) => {}
+                Ok(pull) => closed = Some(TaskPull::from(&pull)),
+                Err(Error::NotFound { .. } | Error::Conflict { .. }) => {}
                 Err(error) => return Err(error),
             }
         }
+        if let Err(error) = pulls::take_back(house, task).await {
+            // Who is away for a moment is asked again, so that nothing of ours stays there.
+            if task.attempts < TAKE_BACK_TRIES
+                && matches!(error, Error::Unavailable { source: None, .. } | Error::Limited { .. })
+            {
+                return self.hand_on_later("its branch is still upstream", error).await;
+            }
+            // A branch that stays there is untidy, and no reason to keep a card from being closed.
+            tracing::warn!(task = %task.id, error = &error as &dyn std::error::Error, "its branch stays upstream");
+        }
         let now = house.store.now();
+        let note = (!notes.is_empty()).then(|| notes.join("\n\n"));
         self.record_and_say(note, move |task| {
+            // Said here: what is heard of a pull changes no card that is over.
+            task.pull = closed.or_else(|| task.pull.take());
             task.ended_at.get_or_insert(now);
             task.conflicts.clear();
+            task.shares.clear();
             task.go_to(TaskPhase::Closed);
+        })
+        .await?;
+        Ok(())
+    }
+
+    /// There is work at its desk that cannot be saved: a person decides, by closing it once more, that it may go.
+    async fn ask_before_losing(&self, why: String) -> Result<(), Error> {
+        let detail = format!(
+            "It was not closed, so that nothing at its desk is lost: {why}. Mend that, or close it once more and leave \
+             behind what was not saved."
+        );
+        self.record(move |task| {
+            task.told.insert(UNSAVED.into(), why);
+            task.want = TaskWant::Review;
+            task.ask_for_help(NeedsReason::DeskFailed, detail);
         })
         .await?;
         Ok(())
@@ -750,9 +908,14 @@ impl Hand<'_> {
             Error::Unavailable { .. } | Error::Limited { .. } | Error::Inside { .. } | Error::Internal(_)
         );
         let most = if passing { tries } else { HOPELESS };
+        let wanted = task.want;
         if attempts >= most && !matches!(error, Error::Limited { .. }) {
             let (reason, detail) = (reason_in(task.phase), error.to_string());
             self.record(move |task| {
+                // What failed is not what people want meanwhile: that is tried first.
+                if is_otherwise(task, wanted) {
+                    return try_later(task, wanted, 0, None);
+                }
                 if task.want == TaskWant::Closed {
                     task.want = TaskWant::Review;
                 }
@@ -766,7 +929,7 @@ impl Hand<'_> {
             _ => self.pause_after(task.attempts),
         };
         let next = self.house.store.now() + rests;
-        self.record(move |task| (task.attempts, task.next_attempt_at) = (attempts, Some(next))).await?;
+        self.record(move |task| try_later(task, wanted, attempts, Some(next))).await?;
         Ok(())
     }
 
@@ -778,12 +941,23 @@ impl Hand<'_> {
     }
 }
 
+/// Whether people want something else of a task than when its step began, and that at once.
+fn is_otherwise(task: &Task, wanted: TaskWant) -> bool {
+    task.want != wanted && matches!(task.want, TaskWant::Closed | TaskWant::Rest)
+}
+
+/// It is tried again after a while. What people want instead meanwhile does not wait for this mishap.
+fn try_later(task: &mut Task, wanted: TaskWant, attempts: u32, next: Option<Timestamp>) {
+    (task.attempts, task.next_attempt_at) = if is_otherwise(task, wanted) { (0, None) } else { (attempts, next) };
+}
+
 /// What was seen of a task's pull request.
 pub(super) fn seen(task: &mut Task, pull: &PullView) {
-    task.pull = Some(TaskPull { number: pull.number, url: pull.url.clone(), phase: pull.phase });
+    task.pull = Some(pull.into());
     if pull.phase == PullPhase::Merged {
         task.ended_at.get_or_insert(pull.updated_at);
         task.conflicts.clear();
+        task.shares.clear();
         task.go_to(TaskPhase::Merged);
     }
 }

@@ -12,13 +12,16 @@ use carrel_model::{
 use carrel_store::News;
 
 use super::{
-    desk::{self, Found},
+    desk::{self, Found, Stands},
+    farewell::{self, Last},
     turn::{self, At, Went},
 };
 use crate::{
     Error, SandboxesDesk,
     desks::{repos, sessions::no_session, tasks::moment},
     house::House,
+    keeper::is_lost_lease,
+    pulls::Hold,
     work,
 };
 
@@ -65,7 +68,12 @@ fn answer(house: &Arc<House>, busy: &Arc<Mutex<HashSet<SessionId>>>, id: Session
     house.tasks().clone().spawn(async move {
         let guard = Answering { busy, id: id.clone() };
         let stop = house.stop().clone();
+        let Ok(Some(turn)) = ours(&house, &id).await else { return };
         if let Some(Err(error)) = stop.run_until_cancelled(Box::pin(converse(&house, &id))).await {
+            if matches!(&error, Error::Internal(inner) if is_lost_lease(&**inner)) {
+                tracing::info!(session = %id, "another node answers in this session by now");
+                return;
+            }
             tracing::warn!(session = %id, error = &error as &dyn std::error::Error, "a session could not go on");
             // One that is being closed is tried again by the next look.
             let closing = house.store.sessions().find(&id).await.is_ok_and(|found| found.is_some_and(|it| it.closing));
@@ -73,8 +81,23 @@ fn answer(house: &Arc<House>, busy: &Arc<Mutex<HashSet<SessionId>>>, id: Session
                 let _ = give_up(&house, &id, error.to_string()).await;
             }
         }
+        drop(turn);
         drop(guard);
     });
+}
+
+/// Whether it is for this node to answer: the one that has the desk does; where none has it, whoever is first. Nothing when
+/// it is for another.
+async fn ours(house: &Arc<House>, id: &SessionId) -> Result<Option<Option<Hold>>, Error> {
+    if !house.nodes.has_fellows() {
+        return Ok(Some(None));
+    }
+    if let Some(desk) = house.store.sessions().find(id).await?.and_then(|session| session.sandbox_id)
+        && matches!(desk::stands(house, &desk).await?, Stands::Elsewhere)
+    {
+        return Ok(None);
+    }
+    Ok(Hold::try_named(house, &format!("session {id}")).await?.map(Some))
 }
 
 struct Answering {
@@ -90,7 +113,11 @@ impl Drop for Answering {
     }
 }
 
+/// So many desks that do not come up are left behind in one go, before there is no answer.
+const DESKS: u32 = 3;
+
 async fn converse(house: &Arc<House>, id: &SessionId) -> Result<(), Error> {
+    let mut lost = 0;
     loop {
         let session = house.store.sessions().find(id).await?.ok_or_else(|| no_session(id))?;
         if !session.is_busy() {
@@ -101,16 +128,23 @@ async fn converse(house: &Arc<House>, id: &SessionId) -> Result<(), Error> {
         }
         let grant = desk::grant_of(&session.created_by);
         let sandbox = desk::ensure_session(house, id).await?;
-        desk::wait_for(house, &grant, &sandbox).await?;
+        if let Err(error) = desk::wait_for(house, &grant, &sandbox).await {
+            // One that came back wrong makes room for a new one.
+            lost += 1;
+            match desk::look(house, &sandbox).await? {
+                Found::Lost(_) if lost < DESKS => continue,
+                _ => return Err(error),
+            }
+        }
         if session.turn.is_none() && !desk::verify_session(house, &session, &sandbox).await? {
             continue;
         }
         let saves = session.repo.is_some();
         let rules = DeskRules { repo: session.repo.clone(), ..DeskRules::default() };
         let at = At { session: id, sandbox: &sandbox, rules, saves, asks_again: false };
-        match Box::pin(turn::take(house, &at, closed(house, id))).await? {
+        match Box::pin(turn::take(house, &at, unwanted(house, id))).await? {
             Went::Nothing => return Ok(()),
-            // Somebody closes it.
+            // Somebody closes it, or broke the answer off: what was said since is next.
             Went::Stopped => {}
             Went::Ended(Ending::Finished | Ending::Asked { .. }) => {}
             // It was said already, with the end of the turn. The next message tries again.
@@ -124,15 +158,9 @@ async fn close(house: &Arc<House>, session: &Session) -> Result<(), Error> {
     let (id, grant) = (&session.id, desk::grant_of(&session.created_by));
     let mut notes = Vec::new();
     if let Some((repo, sandbox)) = session.repo.as_ref().zip(session.sandbox_id.as_ref()) {
-        if matches!(desk::look(house, sandbox).await?, Found::There | Found::Asleep) {
-            desk::wait_for(house, &grant, sandbox).await?;
-            match work::save_work(house, sandbox).await {
-                Ok(_) => {}
-                // Its tree is gone, or cannot be saved as it is: what was saved before is what there is.
-                Err(Error::Conflict { why }) => notes.push(format!("The last of it could not be saved: {why}")),
-                Err(Error::NotFound { .. }) => {}
-                Err(error) => return Err(error),
-            }
+        // A tree that cannot be saved as it is keeps no session open: what was saved before is what there is.
+        if let Last::Unsaved(why) = farewell::save_last(house, &grant, sandbox).await? {
+            notes.push(format!("The last of it could not be saved: {why}"));
         }
         let holder = Holder::Session(id.clone());
         if let Ok(found) = repos::find(house, repo).await
@@ -168,13 +196,12 @@ async fn close(house: &Arc<House>, session: &Session) -> Result<(), Error> {
     closed.await
 }
 
-/// Comes true when a session is to be closed.
-async fn closed(house: &Arc<House>, id: &SessionId) {
+/// Comes true when the answer in flight is to be broken off, or the session to be closed.
+async fn unwanted(house: &Arc<House>, id: &SessionId) {
     let journal = house.store.journal();
     let mut follower = journal.follow(journal.head());
     loop {
-        let open = house.store.sessions().find(id).await;
-        if matches!(open, Ok(Some(session)) if session.closing || session.phase == SessionPhase::Closed) {
+        if matches!(house.store.sessions().find(id).await, Ok(Some(session)) if session.is_unwanted()) {
             return;
         }
         loop {
@@ -198,7 +225,7 @@ async fn give_up(house: &Arc<House>, id: &SessionId, why: String) -> Result<(), 
     let said = house.store.change(move |tx| {
         Box::pin(async move {
             let mut session = tx.lock_session(&id).await?.ok_or_else(|| no_session(&id))?;
-            session.turn = None;
+            (session.turn, session.unwanted) = (None, None);
             session.delivered = session.asked;
             let text = format!("There is no answer: {why}");
             tx.say(&mut session, moment(MomentKind::Note, Voice::House, text)).await?;

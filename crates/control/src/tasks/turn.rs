@@ -5,21 +5,25 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use carrel_agent::{DeskRules, Ending, Exchange, Failure, Moment as Said, Turn as Asked, Voice as Speaker};
 use carrel_model::{
-    CommitId, ExecId, Grant, SandboxId, SessionId, Timestamp,
+    CommitId, ExecId, Grant, NodeId, SandboxId, SessionId, Timestamp,
     agent::{Agent, Voice},
     exec::{Exec, ExecStatus},
     number::Whole,
     public::{ExecSize, NewExec},
-    session::{Moment, MomentKind, Session, ToolUse, Turn},
+    session::{DeskState, Moment, MomentKind, Session, ToolUse, Turn},
 };
-use carrel_store::{Stream, Tx};
+use carrel_store::{StoreError, Stream, Tx};
 use futures::StreamExt;
 
-use super::tape::{self, Tape};
+use super::{
+    radar, review,
+    tape::{self, Tape},
+};
 use crate::{
-    Error, ExecsDesk, FilesDesk, Running,
+    Error, ExecsDesk, FilesDesk, Running, SandboxesDesk,
     desks::{agents, sessions::no_session, tasks::moment},
     house::House,
+    inside::activity::{Busy, Doing},
     secret::new_exec_id,
     tasks::sleep::Sleep,
     work,
@@ -53,6 +57,15 @@ pub(crate) struct At<'a> {
     pub(crate) asks_again: bool,
 }
 
+impl At<'_> {
+    /// Others who work on the same files hear of what was saved.
+    fn tell_of_save(&self, house: &Arc<House>) {
+        if let (Some(task), Some(repo)) = (self.rules.task, &self.rules.repo) {
+            review::saved(house, repo, task);
+        }
+    }
+}
+
 /// Takes the next turn of a session, or goes on with the one in flight, until it ends or `unwanted` comes true.
 pub(crate) async fn take<F>(house: &Arc<House>, at: &At<'_>, unwanted: F) -> Result<Went, Error>
 where
@@ -72,35 +85,42 @@ where
         None if turn.begun => {
             // It began, and nothing is known of it: its row was forgotten. It is asked again.
             let why = "nothing is known any more of the turn that was in flight".to_owned();
-            end(house, at.session, Over { delivered: true, ..Over::default() }).await?;
+            end(house, at.session, &turn, Over { delivered: true, ..Over::default() }).await?;
             return Ok(Went::Ended(Ending::Failed { why, failure: Failure::Transient }));
         }
         None => match start(house, &grant, at, &agent, &session, &turn).await {
             Ok(running) => running,
             Err(error) => {
-                end(house, at.session, Over::default()).await?;
+                end(house, at.session, &turn, Over::default()).await?;
                 return Err(error);
             }
         },
     };
     let followed = follow(house, &grant, at, &agent, &turn, running, unwanted).await?;
     let answered = match &followed {
-        Went::Ended(Ending::Failed { .. }) => !at.asks_again,
+        // In a conversation whoever breaks an answer off has had enough of it; a task still wants what was asked.
+        Went::Ended(Ending::Failed { .. }) | Went::Stopped => !at.asks_again,
         Went::Ended(_) | Went::Nothing => true,
-        Went::Stopped => false,
     };
     let mut over = Over { delivered: answered, ..Over::default() };
     if at.saves {
         match save(house, at.sandbox).await {
             // What was saved during the turn is its checkpoint as well.
-            Ok(commit) => over.commit = commit.or(last_save(house, at.session, at.sandbox).await?),
+            Ok(commit) => {
+                if commit.is_some() {
+                    at.tell_of_save(house);
+                }
+                let last = commit.or(last_save(house, at.session, at.sandbox).await?);
+                // A turn that left nothing is a checkpoint as well: where the work began.
+                over.commit = last.or(beginning(house, &session).await?);
+            }
             Err(why) => over.notes.push(format!("The work could not be saved: {why}")),
         }
     }
     if let Went::Ended(Ending::Failed { why, .. }) = &followed {
         over.notes.push(format!("There is no answer: {why}"));
     }
-    end(house, at.session, over).await?;
+    end(house, at.session, &turn, over).await?;
     Ok(followed)
 }
 
@@ -127,11 +147,16 @@ async fn tell_of_gap(house: &Arc<House>, id: &SessionId, since: Timestamp) -> Re
 
 /// Writes down what the next turn is to be, unless one is in flight or nothing was asked.
 async fn plan(house: &Arc<House>, id: &SessionId) -> Result<Option<Session>, Error> {
-    let id = id.clone();
+    let (id, node) = (id.clone(), house.settings.node.clone());
     let planned = house.store.change(move |tx| {
         Box::pin(async move {
             let mut session = tx.lock_session(&id).await?.ok_or_else(|| no_session(&id))?;
-            if session.turn.is_some() {
+            if let Some(turn) = &mut session.turn {
+                // Whoever read it until now may only have slept.
+                if turn.node.as_ref() != Some(&node) {
+                    turn.node = Some(node);
+                    tx.put_session(&mut session).await?;
+                }
                 return Ok(Some(session));
             }
             if !session.is_asked() {
@@ -144,6 +169,7 @@ async fn plan(house: &Arc<House>, id: &SessionId) -> Result<Option<Session>, Err
                 exec: new_exec_id(),
                 begun: false,
                 moments: 0,
+                node: Some(node),
                 at: tx.now(),
             });
             tx.put_session(&mut session).await?;
@@ -169,6 +195,11 @@ async fn start(
         Some(_) => Vec::new(),
         None => past(house, session).await?,
     };
+    let news = match at.rules.task {
+        Some(task) => radar::news(house, task).await?,
+        None => None,
+    };
+    let prompt: Vec<&str> = prompt.into_iter().chain(news.as_deref()).collect();
     let asked = Asked {
         prompt: prompt.join("\n\n"),
         rules: at.rules.clone(),
@@ -256,17 +287,21 @@ fn wrapped(argv: Vec<String>, files: &[&carrel_agent::File], exec: &ExecId) -> V
 }
 
 /// What is printed is also kept at the desk until the next turn, for a house that was away meanwhile.
-const WRAPPER: &str = r#"rm -rf /tmp/carrel-turn-*
+///
+/// A signal goes to all of them. Only the agent heeds it: who listens stays until it is gone, so that its last words are
+/// heard, and one that does not go is seen to be there. What a shell merely catches is not ignored by what it starts.
+const WRAPPER: &str = r#"trap : HUP INT TERM
+rm -rf /tmp/carrel-turn-*
 mkdir -m 700 "$lines" && mkfifo "$lines/out" "$lines/err" || exec "$@"
-tee "$lines/stdout" <"$lines/out" & out=$!
-tee "$lines/stderr" <"$lines/err" >&2 & err=$!
+(trap '' HUP INT TERM; exec tee "$lines/stdout" <"$lines/out") & out=$!
+(trap '' HUP INT TERM; exec tee "$lines/stderr" <"$lines/err" >&2) & err=$!
 "$@" >"$lines/out" 2>"$lines/err"
 code=$?
 echo "$code" >"$lines/code.new" && mv "$lines/code.new" "$lines/code"
-{ sleep 2; kill "$out" "$err"; } >/dev/null 2>&1 &
+{ sleep 2; kill -9 "$out" "$err"; } >/dev/null 2>&1 &
 watch=$!
 wait "$out" "$err" 2>/dev/null
-kill "$watch" 2>/dev/null
+kill -9 "$watch" 2>/dev/null
 exit "$code"
 "#;
 
@@ -301,6 +336,12 @@ where
     let dialect = agents::dialect_of(&agent.dialect)?;
     let mut reader = dialect.reader(&agents::settings(agent));
     let mut heard = 0_u32;
+    // An agent that waits for its model prints nothing and uses nothing. One with an interface of its own waits for a
+    // person, who is there or not.
+    let _busy = match (SandboxesDesk { house }).look(at.sandbox).await {
+        Ok(view) if !running.exec().terminal => Some(Busy::new(house, &view, Doing::Turn)),
+        _ => None,
+    };
     let every = house.settings.work.save_every;
     // The first one soon: most of what can be lost is lost in the beginning.
     let mut saves = tokio::time::interval_at(tokio::time::Instant::now() + every.min(FIRST_SAVE), every);
@@ -354,7 +395,9 @@ where
                 write(house, at.session, turn, moments.into_iter().skip(skip as usize).collect(), heard).await?;
             }
             _ = saves.tick(), if at.saves && !stopped && !sleep.asleep => {
-                let _ = save(house, at.sandbox).await;
+                if let Ok(Some(_)) = save(house, at.sandbox).await {
+                    at.tell_of_save(house);
+                }
             }
         }
     }
@@ -429,16 +472,47 @@ async fn last_save(house: &Arc<House>, id: &SessionId, sandbox: &SandboxId) -> R
     }
 }
 
+/// Where the work of a session began: that of its task, or its own.
+async fn beginning(house: &Arc<House>, session: &Session) -> Result<Option<CommitId>, Error> {
+    match session.task_id {
+        Some(task) => Ok(house.store.tasks().find(task).await?.and_then(|task| task.base_commit)),
+        None => Ok(session.base_commit.clone()),
+    }
+}
+
+/// A turn that this node reads.
+struct Ours {
+    exec: ExecId,
+    node: NodeId,
+}
+
+impl Ours {
+    fn new(house: &House, turn: &Turn) -> Ours {
+        Ours { exec: turn.exec.clone(), node: house.settings.node.clone() }
+    }
+
+    /// The turn as its session has it; nothing when it is over. Refuses a node whose turn is in other hands by now.
+    fn find<'s>(&self, session: &'s mut Session) -> Result<Option<&'s mut Turn>, StoreError> {
+        let subject = format!("a turn of session {}", session.id);
+        match session.turn.as_mut().filter(|held| held.exec == self.exec) {
+            Some(held) if held.node.as_ref().is_some_and(|node| *node != self.node) => {
+                Err(StoreError::LeaseLost { subject })
+            }
+            held => Ok(held),
+        }
+    }
+}
+
 /// Writes moments of a turn down, and how many there are now.
 async fn write(house: &Arc<House>, id: &SessionId, turn: &Turn, moments: Vec<Said>, heard: u32) -> Result<(), Error> {
     if moments.is_empty() {
         return Ok(());
     }
-    let (id, number, exec) = (id.clone(), turn.number, turn.exec.clone());
+    let (id, number, ours) = (id.clone(), turn.number, Ours::new(house, turn));
     let written = house.store.change(move |tx| {
         Box::pin(async move {
             let mut session = tx.lock_session(&id).await?.ok_or_else(|| no_session(&id))?;
-            let Some(held) = session.turn.as_mut().filter(|held| held.exec == exec) else { return Ok(()) };
+            let Some(held) = ours.find(&mut session)? else { return Ok(()) };
             // Somebody else read further in the meantime.
             if held.moments >= heard {
                 return Ok(());
@@ -531,16 +605,13 @@ struct Over {
 }
 
 /// The turn is over, and the desk was saved.
-async fn end(house: &Arc<House>, id: &SessionId, over: Over) -> Result<(), Error> {
+async fn end(house: &Arc<House>, id: &SessionId, turn: &Turn, over: Over) -> Result<(), Error> {
     let Over { delivered, commit, notes } = over;
     let session = house.store.sessions().find(id).await?.ok_or_else(|| no_session(id))?;
     let files = match (&session.repo, &commit) {
         (Some(repo), Some(commit)) => {
             let mirror = house.library.mirror(repo).await?;
-            let began = match session.task_id {
-                Some(task) => house.store.tasks().find(task).await?.and_then(|task| task.base_commit),
-                None => None,
-            };
+            let began = beginning(house, &session).await?;
             let before = match session.saved.clone().or(began) {
                 Some(before) => Some(before),
                 None => mirror.parent_of(commit).await?,
@@ -552,11 +623,14 @@ async fn end(house: &Arc<House>, id: &SessionId, over: Over) -> Result<(), Error
         }
         _ => Vec::new(),
     };
-    let id = id.clone();
+    let desk = desk_of(house, &session).await;
+    let (id, ours) = (id.clone(), Ours::new(house, turn));
     let ended = house.store.change(move |tx| {
         Box::pin(async move {
             let mut session = tx.lock_session(&id).await?.ok_or_else(|| no_session(&id))?;
-            let Some(turn) = session.turn.take() else { return Ok(()) };
+            let Some(turn) = ours.find(&mut session)?.cloned() else { return Ok(()) };
+            session.turn = None;
+            session.unwanted = None;
             // One that never began has delivered nothing, and one that was stopped is asked again.
             if delivered {
                 session.delivered = turn.upto;
@@ -575,7 +649,7 @@ async fn end(house: &Arc<House>, id: &SessionId, over: Over) -> Result<(), Error
                 };
                 let mut checkpoint = moment(MomentKind::Checkpoint, Voice::House, text);
                 (checkpoint.turn, checkpoint.commit, checkpoint.files) = (turn.number, Some(commit), files);
-                checkpoint.cost_usd = Some(session.spent_micros as f64 / 1e6);
+                (checkpoint.cost_usd, checkpoint.desk) = (Some(session.spent_micros as f64 / 1e6), desk);
                 tx.say(&mut session, checkpoint).await?;
             }
             tx.put_session(&mut session).await?;
@@ -583,6 +657,18 @@ async fn end(house: &Arc<House>, id: &SessionId, over: Over) -> Result<(), Error
         })
     });
     ended.await
+}
+
+/// How the desk of a session stands.
+async fn desk_of(house: &Arc<House>, session: &Session) -> Option<DeskState> {
+    let view = (SandboxesDesk { house }).look(session.sandbox_id.as_ref()?).await.ok()?;
+    Some(DeskState {
+        sandbox_id: view.id.clone(),
+        phase: view.phase,
+        provider: view.provider.clone(),
+        template: view.template.clone(),
+        isolation: view.isolation,
+    })
 }
 
 async fn edit(

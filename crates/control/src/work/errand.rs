@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use carrel_envd::{Envd, EnvdError, Event, Start};
 use carrel_git::inside;
-use carrel_model::{CommitId, SandboxId, sandbox::Phase};
+use carrel_model::{CommitId, SandboxId, public::SandboxView, sandbox::Phase};
 use futures::StreamExt;
 
 use crate::{Error, SandboxesDesk, house::House};
@@ -52,7 +52,13 @@ impl Errand {
         if view.phase != Phase::Ready {
             return Err(Error::Conflict { why: format!("sandbox {id} is {}, not ready", view.phase.word()) });
         }
-        let (envd, cut) = house.line(&view).await?;
+        self.run_at(house, &view).await
+    }
+
+    /// Runs it in a sandbox that is awake, whatever its row says yet.
+    pub(super) async fn run_at(&self, house: &Arc<House>, view: &SandboxView) -> Result<Told, Error> {
+        let id = &view.id;
+        let (envd, cut) = house.line(view).await?;
         let told = tokio::select! {
             told = self.run_by(&envd) => told,
             () = cut.cancelled() => Err(EnvdError::Unreachable(std::io::Error::other("its lines were cut"))),
@@ -107,6 +113,16 @@ impl Told {
                 if away { Err(Error::Unavailable { why, source: None }) } else { Err(Error::Conflict { why }) }
             }
         }
+    }
+
+    /// The files that it left because they are too large.
+    pub(super) fn large(&self) -> Vec<String> {
+        let readable = |path: &str| path.replace(|letter: char| letter.is_control() || letter == '`', "\u{fffd}");
+        let mut found: Vec<String> =
+            self.out.lines().filter_map(|line| line.strip_prefix("large ")).map(readable).collect();
+        found.sort();
+        found.dedup();
+        found
     }
 
     /// The commit that it named, if it named one.

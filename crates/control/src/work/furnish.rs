@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use carrel_envd::{Envd, EnvdError};
+use carrel_envd::EnvdError;
 use carrel_git::{BORROWED, GitError, Identity, Plan, WORKSPACE, inside};
 use carrel_model::{
     Branch, CommitId, RepoName, TaskId,
@@ -119,7 +119,7 @@ async fn clone(
         Err(ProviderError::Unfit { .. }) => return Ok(()),
         endpoint => endpoint?,
     };
-    let envd = Envd::new(endpoint.dial, endpoint.token);
+    let envd = endpoint.envd();
     let trouble = |error: EnvdError| ProviderError::Unavailable { why: error.to_string() };
     let make = "mkdir -p \"$1\" && chown \"$(id -u user 2>/dev/null || echo 0)\" \"$1\"";
     let mirror = house.library.mirror(repo).await.map_err(understand)?;
@@ -153,9 +153,11 @@ fn understand(error: Error) -> ProviderError {
         | Error::Denied(_)
         | Error::Refused { .. }
         | Error::Spent { .. } => ProviderError::Unfit { why },
-        Error::Conflict { .. } | Error::Limited { .. } | Error::Unavailable { .. } | Error::Inside { .. } => {
-            ProviderError::Unavailable { why }
-        }
+        Error::AskedOtherwise { .. }
+        | Error::Conflict { .. }
+        | Error::Limited { .. }
+        | Error::Unavailable { .. }
+        | Error::Inside { .. } => ProviderError::Unavailable { why },
         Error::Internal(source) => {
             tracing::error!(error = &*source as &dyn std::error::Error, "a checkout could not be made");
             ProviderError::Unavailable { why }

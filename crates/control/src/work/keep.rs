@@ -27,6 +27,11 @@ pub(crate) async fn keep(
         (None, Some(branch)) => mirror.find(&branch.full()).await?,
         (None, None) => None,
     };
+    let newest = match newest {
+        // Kept already, by a try that was broken off after it.
+        None => mirror.find(&holder.kept()).await?,
+        newest => newest,
+    };
     let Some(newest) = newest else { return Ok(None) };
     if mirror.is_in(base, &newest).await? {
         return Ok(None);

@@ -16,12 +16,15 @@ use carrel_git::{
 };
 use carrel_model::{
     Branch, CommitId, Holder, RepoName, SandboxId,
-    sandbox::{Checkout, Sandbox, Spec},
+    agent::Voice,
+    public::SandboxView,
+    sandbox::{Checkout, Depth, Sandbox, Spec},
+    session::{Left, MomentKind, Session},
 };
-use carrel_sandbox::egress::GATEWAY;
+use carrel_sandbox::{ProviderError, egress::GATEWAY};
 
 use self::errand::Errand;
-use crate::{Error, house::House, library};
+use crate::{Error, SandboxesDesk, desks::tasks::moment, house::House, library};
 
 /// What there is in a sandbox's checkout.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -52,7 +55,12 @@ pub(crate) async fn save_work(house: &Arc<House>, id: &SandboxId) -> Result<Opti
     let (reference, base) = (holder.saves().to_string(), place.checkout.commit.to_string());
     let errand = Errand::new(inside::SAVE).args([WORKSPACE, &reference, &place.origin, &base, &most.to_string()]);
     let told = errand.run(house, id).await?;
+    let large = told.large();
     let saved = told.commit("save its work")?;
+    if let Err(error) = say_unsaved(house, holder, large, most >> 10).await {
+        // It is tried again with the next save.
+        tracing::warn!(sandbox = %id, error = &error as &dyn std::error::Error, "nobody heard what is too large to be saved");
+    }
     if place.is_carried {
         let carrier = carry::Carrier::reach(house, id, repo, &place.checkout).await?;
         // Also when nothing is new: whoever saved last may have died before it was fetched.
@@ -64,6 +72,49 @@ pub(crate) async fn save_work(house: &Arc<House>, id: &SandboxId) -> Result<Opti
         }
     }
     Ok(saved)
+}
+
+/// Says on the timeline which files are not saved because they are too large, once for each.
+async fn say_unsaved(house: &Arc<House>, holder: &Holder, large: Vec<String>, most_mb: u64) -> Result<(), Error> {
+    let session = match holder {
+        Holder::Task(task) => house.store.tasks().find(*task).await?.map(|task| task.session_id),
+        Holder::Session(session) => Some(session.clone()),
+    };
+    let Some(id) = session else { return Ok(()) };
+    let is_said = |session: &Session| large.iter().all(|path| session.unsaved.contains(path));
+    if large.is_empty() || house.store.sessions().find(&id).await?.is_none_or(|session| is_said(&session)) {
+        return Ok(());
+    }
+    let said = house.store.change(move |tx| {
+        Box::pin(async move {
+            let Some(mut session) = tx.lock_session(&id).await? else { return Ok(()) };
+            let new: Vec<String> = large.into_iter().filter(|path| !session.unsaved.contains(path)).collect();
+            if !new.is_empty() {
+                let text = unsaved_in_words(&new, most_mb);
+                tx.say(&mut session, moment(MomentKind::Note, Voice::House, text)).await?;
+                session.unsaved.extend(new);
+                tx.put_session(&mut session).await?;
+            }
+            Ok::<_, Error>(())
+        })
+    });
+    said.await
+}
+
+/// So many are named in one note.
+const MOST_NAMED: usize = 10;
+
+fn unsaved_in_words(paths: &[String], most_mb: u64) -> String {
+    let named: Vec<String> = paths.iter().take(MOST_NAMED).map(|path| format!("`{path}`")).collect();
+    let more = match paths.len().saturating_sub(MOST_NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!(
+        "Too large to be saved (over {most_mb} MiB): {}{more}. If this desk is lost, so is that; a push of it is refused \
+         too. Everything else is saved.",
+        named.join(", ")
+    )
 }
 
 /// Brings what is new in the repository to a sandbox that cannot fetch it; the others fetch for themselves.
@@ -88,13 +139,74 @@ pub(crate) async fn save_before_sleep(house: &Arc<House>, sandbox: &Sandbox) {
         return;
     }
     let id = &sandbox.id;
-    match tokio::time::timeout(BEFORE_SLEEP, save_work(house, id)).await {
-        Ok(Ok(_)) => {}
+    let saved = async {
+        save_work(house, id).await?;
+        let found = look_at_work(house, id).await?;
+        Ok::<_, Error>(found.head.map(|head| Left { sandbox: id.clone(), branch: found.branch, head }))
+    };
+    let left = match tokio::time::timeout(BEFORE_SLEEP, saved).await {
+        Ok(Ok(left)) => left,
         Ok(Err(error)) => {
             tracing::warn!(sandbox = %id, error = &error as &dyn std::error::Error, "a desk sleeps with unsaved work");
+            None
         }
-        Err(_) => tracing::warn!(sandbox = %id, "a desk sleeps with unsaved work: saving took too long"),
+        Err(_) => {
+            tracing::warn!(sandbox = %id, "a desk sleeps with unsaved work: saving took too long");
+            None
+        }
+    };
+    if let Err(error) = remember_left(house, id, left).await {
+        tracing::warn!(sandbox = %id, error = &error as &dyn std::error::Error, "how a desk was left is not known");
     }
+}
+
+/// Writes down how a desk was left, or that it does not matter any more.
+async fn remember_left(house: &House, id: &SandboxId, left: Option<Left>) -> Result<(), Error> {
+    let Some(session) = house.store.sessions().of_sandbox(id).await?.filter(|session| session.left != left) else {
+        return Ok(());
+    };
+    let (id, desk) = (session.id, id.clone());
+    let written = house.store.change(move |tx| {
+        Box::pin(async move {
+            if let Some(mut session) = tx.lock_session(&id).await?.filter(|it| it.sandbox_id.as_ref() == Some(&desk)) {
+                session.left = left;
+                tx.put_session(&mut session).await?;
+            }
+            Ok::<_, Error>(())
+        })
+    });
+    written.await
+}
+
+/// Looks at a desk that came back from its sleep, before anybody uses it. Says what is wrong with one that is not as it was
+/// left: then it is of no use, and a new one goes on from the save that was made before it slept. One that only stood still
+/// is what it was.
+pub(crate) async fn verify_after_sleep(
+    house: &Arc<House>,
+    sandbox: &Sandbox,
+    from: Depth,
+) -> Result<Option<String>, Error> {
+    let id = &sandbox.id;
+    let Some(checkout) = sandbox.spec.checkout.as_ref().filter(|_| sandbox.spec.repo.is_some()) else {
+        return Ok(None);
+    };
+    let left = house.store.sessions().of_sandbox(id).await?.and_then(|session| session.left);
+    let wrong = match left.filter(|left| left.sandbox == *id && from >= Depth::Stored) {
+        None => None,
+        Some(left) => {
+            let args = [WORKSPACE, checkout.commit.as_str(), checkout.base.as_str()];
+            let told = Errand::new(inside::LOOK).args(args).run_at(house, &SandboxView::from(sandbox)).await?;
+            match told.good("look at its work") {
+                Ok(text) => Work::read(&text).differs_from(&left),
+                Err(Error::Conflict { .. }) => Some("it came back without its working tree".to_owned()),
+                Err(error) => return Err(error),
+            }
+        }
+    };
+    if wrong.is_none() {
+        remember_left(house, id, None).await?;
+    }
+    Ok(wrong)
 }
 
 /// Goes on from saved work in a new sandbox: the branch is where it was, the files are those that were saved.
@@ -118,6 +230,18 @@ pub(crate) async fn look_at_work(house: &Arc<House>, id: &SandboxId) -> Result<W
     let (commit, base) = (place.checkout.commit.as_str(), place.checkout.base.as_str());
     let told = Errand::new(inside::LOOK).args([WORKSPACE, commit, base]).run(house, id).await?;
     Ok(Work::read(&told.good("look at its work")?))
+}
+
+/// Whether there is a working tree in a sandbox at all. There is none where nothing runs.
+pub(crate) async fn has_tree(house: &Arc<House>, id: &SandboxId) -> Result<bool, Error> {
+    let view = SandboxesDesk { house }.look(id).await?;
+    let endpoint = house.post(&view.provider)?.provider.endpoint(id).await;
+    if matches!(endpoint, Err(ProviderError::Unfit { .. })) {
+        return Ok(false);
+    }
+    let look = "if [ -d \"$1\" ]; then echo yes; else echo no; fi";
+    let told = Errand::new(look).args([WORKSPACE]).run(house, id).await?;
+    Ok(told.good("look for its working tree")? == "yes")
 }
 
 /// Commits everything that is not ignored, with the agent as author and the task in a trailer. The message is made a
@@ -223,6 +347,22 @@ pub(crate) fn origin(repo: &RepoName) -> String {
 }
 
 impl Work {
+    /// What is not as it was left; nothing when all is.
+    fn differs_from(&self, left: &Left) -> Option<String> {
+        let name =
+            |branch: &Option<Branch>| branch.as_ref().map_or_else(|| "no branch".into(), |name| format!("`{name}`"));
+        match &self.head {
+            None => Some("it came back without its checkout".to_owned()),
+            Some(head) if *head != left.head => {
+                Some(format!("it came back at {}, and was left at {}", head.short(), left.head.short()))
+            }
+            Some(_) if self.branch != left.branch => {
+                Some(format!("it came back on {}, and was left on {}", name(&self.branch), name(&left.branch)))
+            }
+            Some(_) => None,
+        }
+    }
+
     /// Reads the facts, a word and its value in each line. What is not understood was not said.
     fn read(text: &str) -> Work {
         let mut work = Work::default();
@@ -250,6 +390,28 @@ mod tests {
         let work = Work::read(&format!("branch task-7\nhead {head}\nahead 3\ndirty yes\ndoing rebase\n"));
         assert_eq!(work.branch.as_ref().map(Branch::as_str), Some("task-7"));
         assert_eq!((work.ahead, work.dirty, work.in_progress.as_deref()), (3, true, Some("rebase")));
+        let left = |branch: Option<&str>, head: &str| Left {
+            sandbox: SandboxId::from_random([7; 16]),
+            branch: branch.map(|name| name.parse().unwrap()),
+            head: head.parse().unwrap(),
+        };
+        assert_eq!(work.differs_from(&left(Some("task-7"), &head)), None);
+        assert!(
+            work.differs_from(&left(Some("task-8"), &head)).unwrap().contains("on `task-7`, and was left on `task-8`")
+        );
+        assert!(work.differs_from(&left(None, &head)).unwrap().contains("left on no branch"));
+        assert!(work.differs_from(&left(Some("task-7"), &"b".repeat(40))).unwrap().contains("was left at bbbb"));
+        assert!(Work::default().differs_from(&left(None, &head)).unwrap().contains("without its checkout"));
         assert_eq!(Work::read("branch -evil\nhead zzz\nahead many\nwhat\n"), Work::default());
+    }
+
+    #[test]
+    fn what_is_too_large_is_named_as_far_as_it_is_readable() {
+        assert_eq!(
+            unsaved_in_words(&["a.bin".to_owned(), "b.bin".to_owned()], 50),
+            "Too large to be saved (over 50 MiB): `a.bin`, `b.bin`. If this desk is lost, so is that; a push of it is \
+             refused too. Everything else is saved."
+        );
+        assert!(unsaved_in_words(&["x"; 13].map(str::to_owned), 50).contains(" and 3 more. "));
     }
 }

@@ -143,6 +143,25 @@ on_both_databases! {
         database.drop().await;
     }
 
+    async fn the_desk_of_a_task_waits_for_room_however_often_there_is_none(database: TestDatabase) {
+        let seen = Arc::new(Seen::default());
+        let mut setup = setup(&seen);
+        setup.patience.tries = 4;
+        let house = House::build(&database, setup).await;
+        // More often than anybody else is tried.
+        *seen.refusals.lock().unwrap() = vec![ProviderError::Exhausted { why: "20 of 20 sandboxes run".into() }; 12];
+        let new = NewSandbox { task_id: Some(carrel_model::TaskId::try_from(1).unwrap()), ..NewSandbox::default() };
+        let made = house.control.sandboxes().create(&house.admin, new, None).await.unwrap().sandbox;
+        let waiting = house.until_it(&made, |view| view.attempts > 4 || view.phase == Phase::Failed).await;
+        assert!(waiting.note.as_ref().unwrap().contains("20 of 20"), "{waiting:?}");
+        house.until(&made, Phase::Ready).await;
+        assert_eq!(seen.creations.load(Ordering::SeqCst), 13);
+        house.control.sandboxes().destroy(&house.admin, &made.id).await.unwrap();
+        house.until(&made, Phase::Gone).await;
+        house.close().await;
+        database.drop().await;
+    }
+
     async fn who_is_wanted_awake_is_prolonged_until_the_end_of_its_life(database: TestDatabase) {
         let seen = Arc::new(Seen::default());
         let house = House::build(&database, setup(&seen)).await;

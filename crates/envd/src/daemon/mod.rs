@@ -11,6 +11,8 @@ mod body;
 mod extension;
 mod files;
 mod filesystem;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 mod guest;
 mod lines;
 mod metrics;

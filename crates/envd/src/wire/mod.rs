@@ -22,7 +22,7 @@ mod time;
 pub use code::{Code, Fault};
 pub use envelope::{Deframer, END_STREAM, Envelope, frame, frame_json};
 pub use signature::{Operation, sign};
-pub use text::{percent_decode, percent_encode, query_pairs};
+pub use text::{is_readable_query, percent_decode, percent_encode, query_pairs};
 pub use time::Timestamp;
 
 use bytes::Bytes;

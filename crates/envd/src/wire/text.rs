@@ -34,6 +34,14 @@ pub fn percent_decode(text: &str) -> Option<String> {
     String::from_utf8(out).ok()
 }
 
+/// Whether all of a query can be decoded.
+pub fn is_readable_query(query: &str) -> bool {
+    query.split('&').filter(|pair| !pair.is_empty()).all(|pair| {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        percent_decode(name).is_some() && percent_decode(value).is_some()
+    })
+}
+
 /// The pairs of a query, decoded; what cannot be decoded is left out.
 pub fn query_pairs(query: &str) -> impl Iterator<Item = (String, String)> + '_ {
     query.split('&').filter(|pair| !pair.is_empty()).filter_map(|pair| {
@@ -45,6 +53,16 @@ pub fn query_pairs(query: &str) -> impl Iterator<Item = (String, String)> + '_ {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_query_that_is_no_text_is_not_readable() {
+        for query in ["", "a=b", "a=%20&&b", "path=%C3%A9+x"] {
+            assert!(is_readable_query(query), "{query}");
+        }
+        for query in ["path=%FF", "a=b&%FF=c", "path=%zz", "path=%2"] {
+            assert!(!is_readable_query(query), "{query}");
+        }
+    }
 
     #[test]
     fn any_text_survives_the_way_there_and_back() {

@@ -7,8 +7,14 @@ use carrel_model::{CommitId, push::PushLimits};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 
-use super::{quarantine::Quarantine, rules::SecretRules};
-use crate::{GitError, program::hear_out};
+use super::{
+    quarantine::Quarantine,
+    rules::{Rule, SecretRules},
+};
+use crate::{
+    GitError,
+    program::{Call, hear_out},
+};
 
 /// What a repo wants of the files that are pushed to it.
 #[derive(Debug, Clone, Default)]
@@ -32,8 +38,15 @@ pub struct Finding {
     pub sentence: String,
 }
 
-/// What was looked through before. Work in progress was not: it is saved as it is, and looked through when it is pushed.
-const KNOWN: [&str; 2] = ["--exclude=refs/carrel/wip/*", "--all"];
+/// What was looked through before, or came from the upstream. What is not named here was not: work in progress is saved as
+/// it is, and what is kept of it too; both are looked through when they are pushed to a branch.
+const KNOWN: [&str; 5] = [
+    "--branches",
+    "--tags",
+    "--glob=refs/carrel/upstream/*",
+    "--glob=refs/carrel/published/*",
+    "--glob=refs/carrel/pulls/*",
+];
 /// So many findings are told; the rest are counted.
 const MOST_TOLD: usize = 10;
 
@@ -142,7 +155,11 @@ async fn large_files(quarantine: &Quarantine, tips: &str, limits: &PushLimits) -
 async fn paths(quarantine: &Quarantine, tips: &str, rules: &ContentRules) -> Result<Vec<Finding>, GitError> {
     let call =
         quarantine.call("log").args(["--format=", "--name-only", "-z", "--no-renames", "--stdin", "--not"]).args(KNOWN);
-    let listing = call.arg("--diff-merges=remerge").input(tips).run().await?;
+    let mut listing = call.arg("--diff-merges=remerge").arg("--max-parents=2").input(tips).run().await?;
+    let octopuses = quarantine.call("log").args(["--format=", "--name-only", "-z", "--no-renames", "--min-parents=3"]);
+    let octopuses = octopuses.args(["--diff-merges=combined", "--stdin", "--not"]).args(KNOWN);
+    listing.push(0);
+    listing.extend(octopuses.input(tips).run().await?);
     let mut seen: Vec<String> = listing
         .split(|byte| *byte == 0)
         .map(|path| String::from_utf8_lossy(path).trim_start_matches('\n').to_owned())
@@ -198,33 +215,70 @@ async fn pointers(quarantine: &Quarantine, commits: &[CommitId]) -> Result<Vec<F
     Ok(found)
 }
 
-/// Reads every line that new commits add.
+/// Reads every line that new commits add. A merge of more than two is not made again by git and compared: what it adds is
+/// what it adds to every one of its parents.
 async fn read_through(quarantine: &Quarantine, tips: &str, secrets: Option<&SecretRules>) -> Result<Diff, GitError> {
-    let call = quarantine
-        .call("log")
-        .args(["-p", "-U0", "--format=commit %H %P", "--no-color", "--no-ext-diff", "--submodule=short"])
-        .args(["--no-textconv", "--no-renames", "--diff-merges=remerge", "--src-prefix=a/", "--dst-prefix=b/"])
-        .args(["--stdin", "--not"])
-        .args(KNOWN)
+    let call = quarantine.call("log").args(SHOWN).args(["--format=commit %H %P", "--diff-merges=remerge", "--stdin"]);
+    let mut diff = read_diff(call.arg("--not").args(KNOWN), tips, Diff::default(), secrets).await?;
+    diff.read_binaries(quarantine, secrets).await?;
+    for (commit, parents) in std::mem::take(&mut diff.octopuses) {
+        let mut common: Option<Vec<Finding>> = None;
+        for parent in &parents {
+            let call = quarantine.call("diff-tree").args(SHOWN).args(["-r", "--no-commit-id"]).arg(parent).arg(&commit);
+            let beside = Diff { commit: commit.to_string(), ..Diff::default() };
+            let mut beside = read_diff(call, "", beside, secrets).await?;
+            beside.read_binaries(quarantine, secrets).await?;
+            diff.speaks_of_lfs |= beside.speaks_of_lfs;
+            common = Some(match common {
+                Some(common) => common.into_iter().filter(|one| beside.findings.contains(one)).collect(),
+                None => beside.findings,
+            });
+        }
+        diff.findings.extend(common.unwrap_or_default());
+    }
+    Ok(diff)
+}
+
+/// How changes are shown.
+const SHOWN: [&str; 10] = [
+    "-p",
+    "-U0",
+    "--full-index",
+    "--no-color",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-renames",
+    "--submodule=short",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+];
+
+async fn read_diff(call: Call, input: &str, mut diff: Diff, secrets: Option<&SecretRules>) -> Result<Diff, GitError> {
+    let call = call
         .config("core.quotePath", "false")
-        // A large file that may come in is read like any other: git shows nothing of what it calls big.
-        .config("core.bigFileThreshold", "4095m");
+        // A large file that may come in is read like any other, as far as git can compare it line by line.
+        .config("core.bigFileThreshold", "1000m");
     let mut running = call.start(Stdio::piped())?;
     let missing = || GitError::Failed { what: "log", why: "it has no pipes".into() };
     let (mut stdin, stdout) = (running.stdin().ok_or_else(missing)?, running.stdout().ok_or_else(missing)?);
     let hearing = hear_out(running.child.stderr.take(), None);
     let reading = async {
-        let _ = stdin.write_all(tips.as_bytes()).await;
+        let _ = stdin.write_all(input.as_bytes()).await;
         drop(stdin);
-        let (mut lines, mut diff) = (BufReader::with_capacity(64 << 10, stdout), Diff::default());
-        let mut line = Vec::new();
+        let mut lines = BufReader::with_capacity(64 << 10, stdout);
+        let (mut piece, mut is_cut) = (Vec::new(), false);
         loop {
-            line.clear();
-            let length = (&mut lines).take(MOST_OF_A_LINE).read_until(b'\n', &mut line).await;
+            let length = (&mut lines).take(MOST_OF_A_LINE).read_until(b'\n', &mut piece).await;
             if length.map_err(GitError::io("read what is new"))? == 0 {
                 return Ok(diff);
             }
-            diff.read(line.strip_suffix(b"\n").unwrap_or(&line), secrets);
+            let text = piece.strip_suffix(b"\n").unwrap_or(&piece);
+            if is_cut {
+                diff.read_on(text, secrets)
+            } else {
+                diff.read(text, secrets)
+            }
+            is_cut = keep_end(&mut piece);
         }
     };
     let (diff, said) = tokio::join!(reading, hearing);
@@ -234,51 +288,154 @@ async fn read_through(quarantine: &Quarantine, tips: &str, secrets: Option<&Secr
 
 /// A line that is longer is read in pieces.
 const MOST_OF_A_LINE: u64 = 1 << 20;
+/// So much of a piece is read again with the next one, so that nothing is hidden by a cut. No rule looks further.
+const OVERLAP: usize = 4 << 10;
+/// So much is read of a file that git does not compare line by line.
+const MOST_OF_A_BINARY: u64 = 64 << 20;
+
+/// Makes room for the next piece. Says whether this one was cut off; then its end stays before the next.
+fn keep_end(piece: &mut Vec<u8>) -> bool {
+    let is_cut = !piece.ends_with(b"\n");
+    let done = if is_cut { piece.len().saturating_sub(OVERLAP) } else { piece.len() };
+    piece.drain(..done);
+    is_cut
+}
+
+/// What is found in each of some blobs, line by line, read by one git from their beginnings.
+async fn search<'r>(
+    quarantine: &Quarantine,
+    blobs: &[&CommitId],
+    secrets: &'r SecretRules,
+) -> Result<Vec<Vec<&'r Rule>>, GitError> {
+    if blobs.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut running = quarantine.call("cat-file").args(["--batch", "--buffer"]).start(Stdio::piped())?;
+    let missing = || GitError::Failed { what: "cat-file", why: "it has no pipes".into() };
+    let (mut stdin, stdout) = (running.stdin().ok_or_else(missing)?, running.stdout().ok_or_else(missing)?);
+    let hearing = hear_out(running.child.stderr.take(), None);
+    let asked: String = blobs.iter().map(|blob| format!("{blob}\n")).collect();
+    let asking = async move {
+        let _ = stdin.write_all(asked.as_bytes()).await;
+    };
+    let odd = |_| GitError::Failed { what: "cat-file", why: "it did not show a file".into() };
+    let reading = async {
+        let (mut lines, mut found) = (BufReader::with_capacity(64 << 10, stdout), Vec::with_capacity(blobs.len()));
+        for _ in blobs {
+            let mut heading = String::new();
+            lines.read_line(&mut heading).await.map_err(GitError::io("read what is new"))?;
+            // The other side of a merge that git made again only to compare it: nobody has that.
+            if heading.trim_end().ends_with(" missing") {
+                found.push(Vec::new());
+                continue;
+            }
+            let size: u64 = heading.trim_end().rsplit(' ').next().unwrap_or_default().parse().map_err(odd)?;
+            let (mut piece, mut rules) = (Vec::new(), Vec::new());
+            let mut left = size.min(MOST_OF_A_BINARY);
+            while left > 0 {
+                let length = (&mut lines).take(left.min(MOST_OF_A_LINE)).read_until(b'\n', &mut piece).await;
+                match length.map_err(GitError::io("read what is new"))? {
+                    0 => break,
+                    length => left -= length as u64,
+                }
+                rules.extend(find_in(secrets, piece.strip_suffix(b"\n").unwrap_or(&piece)));
+                keep_end(&mut piece);
+            }
+            // The rest, and the end of the line after it.
+            let rest = size - size.min(MOST_OF_A_BINARY) + 1;
+            let passed = tokio::io::copy(&mut (&mut lines).take(rest), &mut tokio::io::sink()).await;
+            passed.map_err(GitError::io("read what is new"))?;
+            found.push(rules);
+        }
+        Ok(found)
+    };
+    let (found, (), said) = tokio::join!(reading, asking, hearing);
+    let status = running.child.wait().await.map_err(GitError::io("wait for git"))?;
+    if status.success() { found } else { Err(GitError::understand("cat-file", &said)) }
+}
+
+/// A file that git shows nothing of, because it takes it for binary or too large.
+struct Unshown {
+    commit: String,
+    path: String,
+    old: Option<CommitId>,
+    new: CommitId,
+}
 
 /// Where in a diff we are.
 #[derive(Default)]
 struct Diff {
     commit: String,
     path: String,
+    /// What the file was and is.
+    blobs: (Option<CommitId>, Option<CommitId>),
     /// The number of the next added line.
     number: u64,
     /// How many lines of the hunk are still to come, taken away and added.
     left: (u64, u64),
+    /// The line that is being read is added, and nothing was found in it so far.
+    is_read_on: bool,
     /// What stands here is no file but the name of a commit of another repository.
     is_link: bool,
     /// A commit without parents came by.
     begins_anew: bool,
     /// A line that asks for Git LFS came by. Whether it is still there is another question.
     speaks_of_lfs: bool,
+    /// Merges of more than two, with their parents: of these nothing is shown.
+    octopuses: Vec<(CommitId, Vec<CommitId>)>,
+    binaries: Vec<Unshown>,
     findings: Vec<Finding>,
 }
 
 impl Diff {
+    /// Reads a line, or the first piece of one.
     fn read(&mut self, line: &[u8], secrets: Option<&SecretRules>) {
+        self.is_read_on = false;
         // Lines of a hunk are counted, so that no content passes for a heading.
         match line.first() {
             Some(b'-') if self.left.0 > 0 => self.left.0 -= 1,
             Some(b'+') if self.left.1 > 0 => {
                 self.left.1 -= 1;
-                self.speaks_of_lfs |=
-                    self.path.ends_with(".gitattributes") && line.windows(10).any(|word| word == b"filter=lfs");
-                if let Some(rule) = secrets.and_then(|secrets| secrets.find(&line[1..])) {
-                    self.findings.push(Finding {
-                        short: "it holds a secret",
-                        sentence: format!(
-                            "{}:{} in commit {}: {} ({}).",
-                            self.path,
-                            self.number,
-                            self.commit.get(..10).unwrap_or_default(),
-                            rule.description,
-                            rule.id
-                        ),
-                    });
-                }
                 self.number += 1;
+                self.is_read_on = true;
+                self.read_on(&line[1..], secrets);
             }
             _ => self.read_heading(&String::from_utf8_lossy(line)),
         }
+    }
+
+    /// Reads what a line adds, or the next piece of it. Of a heading, and of what is taken away, nobody wants more.
+    fn read_on(&mut self, text: &[u8], secrets: Option<&SecretRules>) {
+        if !self.is_read_on {
+            return;
+        }
+        self.speaks_of_lfs |=
+            self.path.ends_with(".gitattributes") && text.windows(10).any(|word| word == b"filter=lfs");
+        let Some(rule) = secrets.and_then(|secrets| find_in(secrets, text)) else { return };
+        // Once for a line, however long it is.
+        self.is_read_on = false;
+        let place = format!("{}:{}", self.path, self.number - 1);
+        self.findings.push(secret_at(&place, &self.commit, rule));
+    }
+
+    /// Reads the files that git showed nothing of, as a whole. What was in them before is nothing new.
+    async fn read_binaries(&mut self, quarantine: &Quarantine, secrets: Option<&SecretRules>) -> Result<(), GitError> {
+        let (Some(secrets), binaries) = (secrets, std::mem::take(&mut self.binaries)) else { return Ok(()) };
+        let new: Vec<&CommitId> = binaries.iter().map(|file| &file.new).collect();
+        let found = search(quarantine, &new, secrets).await?;
+        let found: Vec<(&Unshown, Vec<&Rule>)> =
+            binaries.iter().zip(found).filter(|(_, rules)| !rules.is_empty()).collect();
+        let old: Vec<&CommitId> = found.iter().filter_map(|(file, _)| file.old.as_ref()).collect();
+        let mut before = search(quarantine, &old, secrets).await?.into_iter();
+        for (file, mut rules) in found {
+            let before = file.old.as_ref().and_then(|_| before.next()).unwrap_or_default();
+            let count = |all: &[&Rule], one: &Rule| all.iter().filter(|rule| rule.id == one.id).count();
+            let all = rules.clone();
+            rules.dedup_by_key(|rule| &rule.id);
+            let new = rules.into_iter().find(|rule| count(&all, rule) > count(&before, rule));
+            self.findings.extend(new.map(|rule| secret_at(&file.path, &file.commit, rule)));
+        }
+        Ok(())
     }
 
     fn read_heading(&mut self, line: &str) {
@@ -286,13 +443,26 @@ impl Diff {
             let (commit, parents) = commits.split_once(' ').unwrap_or((commits, ""));
             self.begins_anew |= parents.is_empty();
             self.commit = commit.to_owned();
-        } else if line.starts_with("diff ") {
+            let parents: Vec<CommitId> = parents.split(' ').filter_map(|id| id.parse().ok()).collect();
+            if let Some(commit) = commit.parse().ok().filter(|_| parents.len() > 2) {
+                self.octopuses.push((commit, parents));
+            }
+        } else if let Some(both) = line.strip_prefix("diff --git ") {
             self.is_link = false;
+            // `a/PATH b/PATH`: nothing is renamed here.
+            self.path = plain_path(both.get(both.len() / 2 + 1..).unwrap_or_default());
+        } else if line.starts_with("Binary files ") {
+            if let (old, Some(new)) = std::mem::take(&mut self.blobs) {
+                let (commit, path) = (self.commit.clone(), self.path.clone());
+                self.binaries.push(Unshown { commit, path, old, new });
+            }
         } else if line == "new file mode 160000" || (line.starts_with("index ") && line.ends_with(" 160000")) {
             self.is_link = true;
+        } else if let Some((old, new)) = line.strip_prefix("index ").and_then(|both| both.split_once("..")) {
+            let read = |id: &str| id.parse::<CommitId>().ok().filter(|id| id.as_str() != CommitId::NONE);
+            self.blobs = (read(old), read(new.split(' ').next().unwrap_or_default()));
         } else if let Some(path) = line.strip_prefix("+++ ") {
-            let path = path.trim_matches('"');
-            self.path = path.strip_prefix("b/").unwrap_or(path).trim_end_matches('\t').to_owned();
+            self.path = plain_path(path);
             if std::mem::take(&mut self.is_link) && path != "/dev/null" {
                 self.findings.push(link_at(&self.path, &self.commit));
             }
@@ -303,6 +473,27 @@ impl Diff {
             self.number = new.split(',').next().and_then(|start| start.parse().ok()).unwrap_or(0);
         }
     }
+}
+
+/// A path as a diff writes it, as people do.
+fn plain_path(path: &str) -> String {
+    let path = path.trim_matches('"');
+    path.strip_prefix("b/").unwrap_or(path).trim_end_matches('\t').to_owned()
+}
+
+/// A secret, without the secret.
+fn secret_at(place: &str, commit: &str, rule: &Rule) -> Finding {
+    let commit = commit.get(..10).unwrap_or_default();
+    let sentence = format!("{place} in commit {commit}: {} ({}).", rule.description, rule.id);
+    Finding { short: "it holds a secret", sentence }
+}
+
+/// Text in UTF-16 has a NUL beside every plain letter: it is read without them too.
+fn find_in<'a>(secrets: &'a SecretRules, text: &[u8]) -> Option<&'a Rule> {
+    secrets.find(text).or_else(|| {
+        let plain: Vec<u8> = text.iter().copied().filter(|byte| *byte != 0).collect();
+        if plain.len() < text.len() { secrets.find(&plain) } else { None }
+    })
 }
 
 /// A folder with a repository of its own is recorded as the name of a commit; the files behind it would be nowhere.
@@ -335,6 +526,26 @@ mod tests {
         assert_eq!(diff.findings.len(), 1);
         assert!(diff.findings[0].sentence.starts_with("x:5 in commit aaaaaaaaaa: "), "{:?}", diff.findings);
         assert!(!diff.findings[0].sentence.contains(&key));
+    }
+
+    #[test]
+    fn a_line_in_pieces_is_read_to_its_end_and_no_piece_passes_for_a_heading() {
+        let rules = SecretRules::shipped();
+        let mut diff = Diff::default();
+        let key = format!("AKIA{}", "Z7QXM3RTPLK2WV5N");
+        for line in ["commit 0", "+++ b/x", "@@ -0,0 +1,2 @@", "+long"] {
+            diff.read(line.as_bytes(), Some(&rules));
+        }
+        diff.read_on(b"@@ -0,0 +1,0 @@", Some(&rules));
+        diff.read_on(format!("id = {key};").as_bytes(), Some(&rules));
+        diff.read_on(format!("id = {key}; once is enough").as_bytes(), Some(&rules));
+        diff.read(format!("+id = {key}").as_bytes(), Some(&rules));
+        let places: Vec<&str> = diff.findings.iter().filter_map(|found| found.sentence.split(' ').next()).collect();
+        assert_eq!(places, ["x:1", "x:2"]);
+        // What goes on from a heading is no line of a file.
+        diff.read(b"diff --git a/y b/y", Some(&rules));
+        diff.read_on(format!("+id = {key}").as_bytes(), Some(&rules));
+        assert_eq!(diff.findings.len(), 2);
     }
 
     #[test]

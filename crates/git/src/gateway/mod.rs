@@ -5,6 +5,7 @@
 //! anybody hears of it.
 
 mod content;
+mod parcel;
 mod quarantine;
 mod receive;
 mod report;
@@ -224,6 +225,14 @@ impl Upload {
 impl Drop for Upload {
     fn drop(&mut self) {
         self.speaking.abort();
+    }
+}
+
+/// Reads the commands of a push from bytes that mean nothing.
+#[cfg(feature = "fuzz")]
+pub(crate) async fn fuzz(bytes: &mut &[u8]) {
+    if let Ok(Some(request)) = request::Request::read(bytes).await {
+        assert!(request.commands.len() + request.odd.len() > 0, "a push that asks for nothing is none");
     }
 }
 

@@ -6,7 +6,8 @@
 /// Saves the working tree as a commit under the task's name. Its arguments: the working tree, the ref, where to push,
 /// the commit that the work began at (or nothing), the largest file in KiB.
 ///
-/// It prints the commit that was saved, or nothing when nothing is different from what was saved before.
+/// It prints a line `large PATH` for each of the first fifty files that are too large to be saved, then the commit that
+/// was saved, or nothing when nothing is different from what was saved before.
 pub const SAVE: &str = concat!(include_str!("prelude.sh"), include_str!("save.sh"));
 
 /// Goes on from a saved commit in a new sandbox. Its arguments: the working tree, the commit, its ref, where to fetch it

@@ -1,6 +1,7 @@
 # Saves a working tree as a commit without touching anything of whoever works there, and pushes it.
 # Arguments: the working tree, the ref, where to push, the commit that it began at (or nothing), and the largest file in KiB.
-# Prints the commit, or nothing when there is nothing new.
+# Prints a line `large PATH` for each file that is too large to be saved, then the commit, or nothing when there is nothing
+# new.
 ref=$2 url=$3 base=$4 most=$5
 here=$PWD own=$PWD/.git
 # A repository of our own beside theirs: whatever is wrong with theirs does not keep files from being saved.
@@ -42,8 +43,9 @@ fi
     if [ -d "$borrowed" ]; then printf '%s\n' "$borrowed"; fi
 } >"$scratch/git/objects/info/alternates"
 if [ -f "$own/shallow" ]; then cp "$own/shallow" "$scratch/git/shallow"; fi
-# What the gateway would refuse for its size must not keep everything else from being saved.
-find . -name .git -prune -print -o -type f -size +"$most"k -print >"$scratch/found"
+# What the gateway would refuse for its size must not keep everything else from being saved. Nor does what goes away while it
+# is looked for, or a folder that is shut to its owner.
+find . -name .git -prune -print -o -type f -size +"$most"k -print >"$scratch/found" 2>/dev/null || true
 odd=
 while IFS= read -r line; do
     if [ "$line" != ./.git ]; then odd=yes && break; fi
@@ -57,7 +59,6 @@ if [ -n "$odd" ]; then
         s|^\./|/|p' "$scratch/found" >"$scratch/large"
 fi
 cat "$own/info/exclude" "$scratch/large" >"$scratch/git/info/exclude" 2>/dev/null || true
-if [ -s "$scratch/large" ]; then say "not saved, too large: $(head -n 5 "$scratch/large" | tr '\n' ' ')"; fi
 # Their index says what need not be read again.
 [ -f "$scratch/index" ] || cp -p "$own/index" "$scratch/index" 2>/dev/null || true
 if [ -e "$scratch/index.lock" ]; then rm -f "$scratch/index.lock"; fi
@@ -67,6 +68,8 @@ if ! g add --all --ignore-errors >/dev/null 2>&1 && ! g ls-files >/dev/null 2>&1
     rm -f "$scratch/index" "$scratch/index.lock"
     g add --all --ignore-errors >/dev/null 2>&1 || true
 fi
+head=$(GIT_DIR=$own g rev-parse --verify --quiet 'HEAD^{commit}' || true)
+[ -n "$head" ] || head=$base
 # What they track although it is ignored.
 GIT_INDEX_FILE=$own/index g ls-files -z --cached --ignored --exclude-standard >"$scratch/kept" 2>/dev/null || true
 if [ -s "$scratch/kept" ]; then
@@ -86,9 +89,33 @@ fi
     g rm -r -q -f --cached --ignore-unmatch -- ":(literal)$inner" >/dev/null 2>&1 || true
     g read-tree --prefix="$inner/" "$held" 2>/dev/null || true
 done
+# What is tracked is added whatever is excluded: a file that grew too large is saved as that commit has it. Whoever reads
+# the timeline hears of it, and of what is new and too large, but not of what they ignore themselves.
+leave_large() {
+    [ -s "$scratch/large" ] || return 0
+    sed -n -e '/\/\.git$/d' -e 's|^\./||p' "$scratch/found" >"$scratch/named"
+    g ls-files -z | among_large >"$scratch/tracked"
+    if [ -n "$1" ]; then
+        g diff-index --cached --name-only -z "$1" | among_large >"$scratch/grown"
+    else
+        cp "$scratch/tracked" "$scratch/grown"
+    fi
+    if [ -s "$scratch/grown" ]; then
+        tr '\n' '\0' <"$scratch/grown" >"$scratch/paths"
+        set -- "$1" --pathspec-from-file="$scratch/paths" --pathspec-file-nul
+        if [ -n "$1" ]; then g --literal-pathspecs reset -q "$@"; else shift && g --literal-pathspecs rm -q -f --cached "$@"; fi \
+            >/dev/null 2>&1 || true
+    fi
+    cat "$own/info/exclude" >"$scratch/git/info/exclude" 2>/dev/null || : >"$scratch/git/info/exclude"
+    tr '\n' '\0' <"$scratch/named" | g check-ignore -z --stdin 2>/dev/null | tr '\0' '\n' >"$scratch/ignored" || true
+    {
+        cat "$scratch/grown"
+        grep -vxF -f "$scratch/tracked" "$scratch/named" | grep -vxF -f "$scratch/ignored" || true
+    } | sort -u | sed -n -e 's/^/large /' -e '1,50p' | cut -c 1-500
+}
+among_large() { tr '\0' '\n' | grep -xF -f "$scratch/named" || true; }
+leave_large "$head"
 tree=$(g write-tree)
-head=$(GIT_DIR=$own g rev-parse --verify --quiet 'HEAD^{commit}' || true)
-[ -n "$head" ] || head=$base
 saved=
 if [ -f "$scratch/saved" ]; then IFS= read -r saved <"$scratch/saved" || true; fi
 [ "$saved" != "$tree $head" ] || exit 0
@@ -98,11 +125,15 @@ save() {
     commit=$(g commit-tree "$tree" ${1:+-p "$1"} -m "wip: saved by Carrel") &&
         g push --quiet --force --no-verify "$url" "$commit:$ref" >&2
 }
+seen="$tree $head"
 if ! save "$head"; then
-    # Their own commits may be damaged; the files are not.
-    { [ -n "$base" ] && [ "$base" != "$head" ] && save "$base"; } || exit 1
+    # Their own commits may be damaged, or have what is too large; the other files can still be saved.
+    [ -n "$base" ] && [ "$base" != "$head" ] || exit 1
+    leave_large "$base"
+    tree=$(g write-tree)
+    save "$base" || exit 1
 fi
-printf '%s\n' "$tree $head" >"$scratch/saved"
+printf '%s\n' "$seen" >"$scratch/saved"
 # Where the mirror is borrowed from, what was pushed is found there.
 if [ -d "$borrowed" ]; then rm -rf "$scratch/git/objects"/??; fi
 printf '%s\n' "$commit"

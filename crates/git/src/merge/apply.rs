@@ -1,6 +1,8 @@
 //! A branch is put onto its base: merged, squashed or rebased, in the mirror, without a working tree. The base itself
 //! moves last, forward only.
 
+use std::collections::HashSet;
+
 use carrel_model::{Branch, CommitId, repo::MergeStyle};
 
 use super::ladder::{Attempt, Ladder, Outcome, RungRecord};
@@ -28,6 +30,9 @@ pub struct Offer<'a> {
     pub committer: &'a Identity,
     /// What signs them.
     pub signer: Option<&'a Signer>,
+    /// Where the branch began, when the base was rewritten since and does not have that any more: what lies before it is
+    /// not the branch's, and is not brought back with it.
+    pub since: Option<&'a CommitId>,
 }
 
 /// What came of an offer. No ref has moved.
@@ -61,10 +66,11 @@ impl Ladder {
         if mirror.is_ancestor(offer.head, offer.base).await? {
             return Ok(Integrated::Already);
         }
-        if offer.style == MergeStyle::Rebase {
+        // A merge would have the commits that were taken back as its ancestors.
+        if offer.style == MergeStyle::Rebase || (offer.style == MergeStyle::Merge && offer.since.is_some()) {
             return self.rebase(mirror, offer).await;
         }
-        let Attempt { records, outcome } = self.merge(mirror, offer.base, offer.head, None).await?;
+        let Attempt { records, outcome } = self.merge(mirror, offer.base, offer.head, offer.since).await?;
         let (tree, regenerate) = match outcome {
             Outcome::Conflicted { paths } => return Ok(Integrated::Conflicted { paths, at: None, records }),
             Outcome::Merged { tree, regenerate } => (tree, regenerate),
@@ -93,7 +99,12 @@ impl Ladder {
             return Ok(Integrated::Ready { commit, regenerate: Vec::new(), records });
         }
         let (mut top, mut records, mut regenerate) = (offer.base.clone(), Vec::new(), Vec::new());
-        for commit in mirror.commits_between(offer.base, offer.head).await? {
+        let before: HashSet<CommitId> = match offer.since {
+            Some(since) => mirror.commits_between(offer.base, since).await?.into_iter().collect(),
+            None => HashSet::new(),
+        };
+        let own = mirror.commits_between(offer.base, offer.head).await?;
+        for commit in own.into_iter().filter(|commit| !before.contains(commit)) {
             let story = mirror.story(&commit).await?;
             let Some(parent) = story.parents.first() else { continue };
             let attempt = self.merge(mirror, &top, &commit, Some(parent)).await?;

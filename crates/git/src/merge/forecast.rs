@@ -26,6 +26,11 @@ impl PathSet {
         })
     }
 
+    /// The paths that both changed.
+    pub fn common(&self, other: &PathSet) -> Vec<String> {
+        self.0.intersection(&other.0).cloned().collect()
+    }
+
     fn has_below(&self, folder: &str) -> bool {
         let first = format!("{folder}/");
         self.0.range(first.clone()..).next().is_some_and(|path| path.starts_with(&first))
@@ -105,6 +110,26 @@ impl Forecaster {
         let merged = self.pairs(mirror, pairs).await?;
         let clashes = asked.into_iter().zip(merged).filter(|(_, paths)| !paths.is_empty());
         Ok(clashes.map(|((whom, _), paths)| Clash { whom, paths: paths.to_vec() }).collect())
+    }
+
+    /// Which other live tasks changed the same files as this one, and which those are, whether or not they merge by
+    /// themselves.
+    pub async fn shared(
+        &self,
+        mirror: &Mirror,
+        one: &Head,
+        others: &[Head],
+    ) -> Result<Vec<(TaskId, Vec<String>)>, GitError> {
+        self.learn_paths(mirror, others.iter().chain([one])).await?;
+        let mine = self.paths(mirror, one).await?;
+        let mut shared = Vec::new();
+        for other in others.iter().filter(|other| other.task != one.task) {
+            let common = self.paths(mirror, other).await?.common(&mine);
+            if !common.is_empty() {
+                shared.push((other.task, common));
+            }
+        }
+        Ok(shared)
     }
 
     /// In which files each task conflicts with its base; empty for those that fit.
@@ -225,10 +250,13 @@ impl Mirror {
         let call = call.args(["--stdin", "-r", "-z", "--root", "--name-only", "--no-renames"]);
         let output = if steps.is_empty() { Vec::new() } else { call.input(steps).run().await? };
         let mut touched: HashMap<&str, Vec<String>> = HashMap::new();
-        let (mut next, mut at) = (order.iter().peekable(), None);
+        let (mut left, mut at) = (order.as_slice(), None);
         for field in output.split(|byte| *byte == 0).filter(|field| !field.is_empty()) {
-            if let Some(commit) = next.next_if(|commit| commit.as_bytes() == field) {
-                at = Some(*commit);
+            // A commit that changes nothing, such as a save of what was just committed, is not named: it is passed over.
+            let named = left.iter().take_while(|_| field.len() >= 40).position(|commit| commit.as_bytes() == field);
+            if let Some(place) = named {
+                at = Some(left[place]);
+                left = &left[place + 1..];
             } else if let Some(commit) = at {
                 touched.entry(commit).or_default().push(String::from_utf8_lossy(field).into_owned());
             }
@@ -291,5 +319,6 @@ mod tests {
         assert!(set(&["a/b/c"]).overlaps(&set(&["a", "x", "y"])));
         assert!(!set(&["a/b"]).overlaps(&set(&["a/c", "a/bc", "ab"])));
         assert!(!set(&[]).overlaps(&set(&["a"])));
+        assert_eq!(set(&["a", "b/c", "d"]).common(&set(&["b/c", "d", "e"])), ["b/c", "d"]);
     }
 }

@@ -99,6 +99,11 @@ fn read(output: &[u8]) -> Option<Merged> {
     for field in fields.take_while(|field| !field.is_empty()) {
         let text = String::from_utf8_lossy(field);
         let (facts, path) = text.split_once('\t')?;
+        if std::str::from_utf8(field).is_err() {
+            // Its name cannot be said to git again: no rung of ours settles it, and whoever works on it does.
+            conflicts.entry(path.to_owned()).or_default();
+            continue;
+        }
         let mut facts = facts.split(' ');
         let side = Side { mode: facts.next()?.to_owned(), blob: facts.next()?.parse().ok()? };
         let conflict = conflicts.entry(path.to_owned()).or_default();

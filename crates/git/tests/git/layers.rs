@@ -2,10 +2,13 @@
 
 use std::{fs, os::unix::fs::MetadataExt, path::Path};
 
-use carrel_git::{BORROWED, GitError, Identity, Layers, Mirror, Owner, Plan, WORKSPACE};
+use carrel_git::{BORROWED, GitError, Identity, Layers, Mirror, Owner, Plan, WORKSPACE, inside::SAVE};
 use carrel_model::{Branch, CommitId, TaskId};
 
-use crate::bench::{Door, Room, Work};
+use crate::{
+    bench::{Door, Room, Work},
+    extremes::{COMMIT, import},
+};
 
 fn is_root() -> bool {
     fs::metadata("/proc/self").unwrap().uid() == 0
@@ -148,6 +151,61 @@ async fn a_checkout_behaves_like_an_ordinary_clone() {
     assert_eq!(desk.git(&["status", "--porcelain"]), "");
     // The layer is as it was.
     assert_eq!(layers.prepare(&mirror, &base).await.unwrap().tree.as_str(), work.git(&["rev-parse", "HEAD~1^{tree}"]));
+}
+
+/// `CARREL_TEST_FILES=500000` asks for as many as the worst that we promise to survive: some minutes, and 4 GB of disk.
+#[tokio::test(flavor = "multi_thread")]
+#[allow(clippy::print_stdout, reason = "how long it took is written down for docs/reliability.md")]
+async fn a_checkout_of_very_many_files_is_laid_out_looked_at_worked_in_and_saved() {
+    if !needs_root("a checkout of very many files") {
+        return;
+    }
+    let files: usize = std::env::var("CARREL_TEST_FILES").ok().and_then(|text| text.parse().ok()).unwrap_or(20_000);
+    let room = Room::open().await;
+    let work = room.work("work");
+    let before = work.head();
+    import(&work, |out| {
+        writeln!(out, "blob\nmark :1\ndata 2\nx\n").unwrap();
+        writeln!(out, "{COMMIT}from {before}").unwrap();
+        for number in 0..files {
+            writeln!(out, "M 100644 :1 d{}/e{}/f{number}", number / 5000, number / 100).unwrap();
+        }
+        writeln!(out).unwrap();
+    });
+    let mirror = room.mirror_of(&work).await;
+    let base = mirror.head_of(&"main".parse().unwrap()).await.unwrap();
+    let door = Door::open(&mirror).await;
+    let (layers, url) = (room.layers(), door.url("task-42"));
+    let timed = |what: &str, began: std::time::Instant| {
+        println!("{files} files: {what} took {:.2} s", began.elapsed().as_secs_f64());
+    };
+    let began = std::time::Instant::now();
+    let desk = Overlay::over(&room, &mirror, &layers, &base, &url).await;
+    timed("the first checkout", began);
+    let began = std::time::Instant::now();
+    layers.prepare(&mirror, &base).await.unwrap();
+    timed("the next one", began);
+    let began = std::time::Instant::now();
+    assert_eq!(desk.git(&["status", "--porcelain", "--branch"]), "## task-42");
+    timed("git status", began);
+    desk.sh("echo y >d0/e0/f0; echo new >new.txt; rm d0/e0/f1");
+    assert_eq!(desk.git(&["status", "--porcelain"]), " M d0/e0/f0\n D d0/e0/f1\n?? new.txt");
+
+    let folder = format!("{}{WORKSPACE}", room.path("merged").display());
+    let save = || desk.run(&["sh", "-c", SAVE, "sh", &folder, "refs/carrel/wip/42", &url, base.as_str(), "51200"]);
+    for (what, is_new) in [("the first save", true), ("a save of nothing new", false)] {
+        let began = std::time::Instant::now();
+        assert_eq!(!save().is_empty(), is_new, "{what}");
+        timed(what, began);
+    }
+    let saved = mirror.wip(TaskId::try_from(42).unwrap()).await.unwrap().unwrap();
+    assert_eq!(mirror.changed_files(&base, &saved).await.unwrap(), ["d0/e0/f0", "d0/e0/f1", "new.txt"]);
+    let began = std::time::Instant::now();
+    desk.sh("git add --all && git commit -qm 'feat: among many' && git push -q origin task-42");
+    timed("commit and push", began);
+    let head = mirror.head_of(&"task-42".parse().unwrap()).await.unwrap();
+    assert_eq!(mirror.changed_files(&base, &head).await.unwrap(), ["d0/e0/f0", "d0/e0/f1", "new.txt"]);
+    assert_eq!(desk.git(&["status", "--porcelain"]), "");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -12,4 +12,5 @@ mod mirrors;
 mod nested;
 mod pushes;
 mod saves;
+mod ssh;
 mod strangers;

@@ -138,6 +138,31 @@ async fn each_rung_of_the_ladder_is_tried_in_turn_and_recorded() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_conflict_in_a_path_that_is_no_text_is_left_to_whoever_works_on_it() {
+    use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+    let room = Room::open().await;
+    let work = start(&room, &[("notes.txt", "notes\n")]);
+    let odd = work.folder.join(OsStr::from_bytes(b"bad\xff\xfename"));
+    let side = |name: &str| {
+        work.git(&["checkout", "-q", "-B", name, "start"]);
+        std::fs::write(&odd, format!("{name}\n")).unwrap();
+        work.write("notes.txt", format!("{name}\n"));
+        work.commit(&format!("feat: {name}"))
+    };
+    let (ours, theirs) = (side("main"), side("theirs"));
+    work.git(&["checkout", "-q", "main"]);
+    let mirror = room.mirror_of(&work).await;
+    for _ in 0..2 {
+        let tried = Ladder { mergiraf: Some(mergiraf()) };
+        let tried = tried.merge(&mirror, &ours, &theirs, None).await.unwrap();
+        let Outcome::Conflicted { paths } = &tried.outcome else { panic!("{tried:?}") };
+        assert!(paths.iter().any(|path| path.starts_with("bad") && path.ends_with("name")), "{paths:?}");
+        // What can be learnt of the rest is learnt, and changes nothing about it.
+        mirror.learn(&ours, &theirs, &ours).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_git_cannot_merge_by_lines_is_merged_by_syntax() {
     let room = Room::open().await;
     let before = "use std::fmt;\n\nfn a() -> u8 {\n    1\n}\n";
@@ -159,7 +184,16 @@ async fn what_git_cannot_merge_by_lines_is_merged_by_syntax() {
 }
 
 fn offer<'a>(base: &'a CommitId, head: &'a CommitId, style: MergeStyle, who: &'a Identity) -> Offer<'a> {
-    Offer { base, head, style, message: "feat: it all\n\nCarrel-Task: 1\n", author: who, committer: who, signer: None }
+    Offer {
+        base,
+        head,
+        style,
+        message: "feat: it all\n\nCarrel-Task: 1\n",
+        author: who,
+        committer: who,
+        signer: None,
+        since: None,
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -218,6 +252,33 @@ fn base_of(work: &Work) -> CommitId {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_was_taken_back_upstream_does_not_come_back_with_a_branch_that_began_at_it() {
+    let room = Room::open().await;
+    let work = start(&room, &[("a.txt", "a\n")]);
+    work.git(&["checkout", "-q", "-B", "old", "start"]);
+    work.write("leaked.txt", "secret\n");
+    let began = work.commit("feat: what should not be there");
+    work.git(&["checkout", "-q", "-B", "theirs", "old"]);
+    work.write("own.txt", "own\n");
+    let head = work.commit("feat: work of a task");
+    let base = branch(&work, "main", &[("b.txt", "b\n")]);
+    let mirror = room.mirror_of(&work).await;
+    let who = Identity::new("Scout", "scout@example.org").unwrap();
+    for style in [MergeStyle::Squash, MergeStyle::Merge, MergeStyle::Rebase] {
+        let offer = Offer { since: Some(&began), ..offer(&base, &head, style, &who) };
+        let Integrated::Ready { commit, .. } = Ladder::default().integrate(&mirror, &offer).await.unwrap() else {
+            panic!("{style:?} does not fit")
+        };
+        assert_eq!(content(&mirror, &work, &commit, "own.txt").await, "own\n");
+        assert_eq!(content(&mirror, &work, &commit, "b.txt").await, "b\n");
+        let there = Work { folder: mirror.path(), home: work.home.clone() };
+        let all =
+            there.git(&["-c", "safe.directory=*", "log", "--name-only", "--format=", &format!("start..{commit}")]);
+        assert!(!all.contains("leaked.txt"), "{style:?}: {all}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_rebase_that_does_not_fit_names_the_commit_and_the_paths() {
     let room = Room::open().await;
     let work = start(&room, &[("a.txt", "a\n")]);
@@ -267,4 +328,57 @@ async fn fifty_who_merge_at_once_take_turns_and_nothing_is_lost() {
     let there = Work { folder: mirror.path(), home: work.home.clone() };
     let files = there.git(&["-c", "safe.directory=*", "ls-tree", "--name-only", "main"]);
     assert_eq!(files.lines().filter(|name| name.starts_with("file-")).count(), 50);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cargo_lock_that_two_changed_is_made_anew_by_cargo_itself_without_a_network() {
+    let programs = std::env::var_os("CARGO").map(std::path::PathBuf::from).expect("cargo runs the tests");
+    let programs = programs.parent().unwrap().to_owned();
+    let room = Room::open().await;
+    let work = room.work("work");
+    let cargo = |words: &[String]| {
+        let path = std::env::split_paths(&std::env::var_os("PATH").unwrap()).collect::<Vec<_>>();
+        let path = std::env::join_paths(std::iter::once(programs.clone()).chain(path)).unwrap();
+        let mut command = work.command(&words[0]);
+        command.args(&words[1..]).env("PATH", path).env("CARGO_NET_OFFLINE", "true");
+        let output = command.env("CARGO_HOME", room.path("cargo")).output().unwrap();
+        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    };
+    let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    let lock = || cargo(&words("cargo generate-lockfile"));
+    let package = |name: &str| format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
+    let app = |one: &str, two: &str| {
+        format!("{}\n[dependencies]\n{one}# one\n# two\n# three\n# four\n\n[build-dependencies]\n{two}", package("app"))
+    };
+    work.write("Cargo.toml", "[workspace]\nmembers = [\"app\", \"one\", \"two\"]\nresolver = \"2\"\n");
+    for (name, text) in [("app", app("", "")), ("one", package("one")), ("two", package("two"))] {
+        work.write(&format!("{name}/Cargo.toml"), text);
+        work.write(&format!("{name}/src/lib.rs"), "");
+    }
+    lock();
+    let base = work.commit("feat: begin");
+    let (one, two) = ("one = { path = \"../one\" }\n", "two = { path = \"../two\" }\n");
+    work.write("app/Cargo.toml", app(one, ""));
+    lock();
+    let ours = work.commit("feat: one");
+    work.git(&["checkout", "-q", "-b", "other", base.as_str()]);
+    work.write("app/Cargo.toml", app("", two));
+    lock();
+    let theirs = work.commit("feat: two");
+    let mirror = room.mirror_of(&work).await;
+    let merged = Ladder::default().merge(&mirror, &ours, &theirs, None).await.unwrap();
+    assert_eq!(merged.records.last().unwrap().rung, Rung::LockFile, "{:?}", merged.records);
+    let Outcome::Merged { tree, regenerate } = &merged.outcome else { panic!("{merged:?}") };
+    let [file] = &regenerate[..] else { panic!("{regenerate:?}") };
+    assert_eq!((file.path.as_str(), file.folder.as_str()), ("Cargo.lock", ""));
+
+    // As in the sandbox: the merged tree is laid out, and the rule's own command runs in the folder of the file.
+    let objects = mirror.objects().display().to_string();
+    std::fs::write(work.folder.join(".git/objects/info/alternates"), format!("{objects}\n")).unwrap();
+    work.git(&["read-tree", "--reset", "-u", tree.as_str()]);
+    assert_eq!(work.read("app/Cargo.toml"), app(one, two), "what people write is merged by git");
+    cargo(&file.command);
+    let text = work.read("Cargo.lock");
+    assert!(text.contains("name = \"app\"\nversion = \"0.1.0\"\ndependencies = [\n \"one\",\n \"two\",\n]"), "{text}");
+    cargo(&words("cargo metadata --locked --offline --format-version 1"));
 }

@@ -1,8 +1,11 @@
 //! Mirrors and their upstreams.
 
-use std::sync::atomic::Ordering;
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
 
-use carrel_git::{GitError, Mirror, Move};
+use carrel_git::{GitError, Held, Mirror, Move, Turn, Upstream};
 use carrel_model::{CommitId, RefName, TaskId};
 
 use crate::bench::{Door, DoorPlan, Room};
@@ -53,6 +56,52 @@ async fn a_mirror_fetches_only_when_something_moved() {
     assert!(moved.fetched);
     assert_eq!(moved.moved[0].to, Some(head));
     assert!(!moved.moved[0].rewritten);
+}
+
+/// A turn that is ours for so many questions, and then somebody else's.
+struct Slept {
+    asked: Arc<AtomicUsize>,
+    ours: usize,
+}
+
+impl Held for Slept {
+    fn still_ours(&self) -> futures::future::BoxFuture<'_, Result<(), GitError>> {
+        let is_ours = self.asked.fetch_add(1, Ordering::SeqCst) < self.ours;
+        let lost = || GitError::Failed { what: "fetch", why: "the lane is in other hands by now".into() };
+        Box::pin(async move { is_ours.then_some(()).ok_or_else(lost) })
+    }
+}
+
+fn in_turn(upstream: &Upstream, ours: usize, asked: &Arc<AtomicUsize>) -> Upstream {
+    let asked = Arc::clone(asked);
+    let take = move || -> futures::future::BoxFuture<'static, Result<Box<dyn Held>, GitError>> {
+        let held = Slept { asked: Arc::clone(&asked), ours };
+        Box::pin(async move { Ok(Box::new(held) as Box<dyn Held>) })
+    };
+    Upstream { turn: Some(Turn(Arc::new(take))), ..upstream.clone() }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_slept_over_its_turn_to_fetch_moves_no_branch() {
+    let room = Room::open().await;
+    let work = room.work("work");
+    let mirror = room.mirror_of(&work).await;
+    let upstream = room.upstream(work.folder.to_str().unwrap());
+    let (main, old) = ("main".parse().unwrap(), work.head());
+    work.write("more", "x");
+    let new = work.commit("feat: more");
+    // It is lost before the fetch, then after it, and then it is ours to the end.
+    for (ours, fetched) in [(0, false), (1, true)] {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let error = mirror.sync(&in_turn(&upstream, ours, &asked)).await.unwrap_err();
+        assert!(error.to_string().contains("in other hands"), "{error}");
+        assert_eq!(asked.load(Ordering::SeqCst), ours + 1);
+        assert_eq!(mirror.has(&new).await.unwrap(), fetched);
+        assert_eq!(mirror.head_of(&main).await.unwrap(), old, "a branch followed a fetch that was nobody's");
+    }
+    let asked = Arc::new(AtomicUsize::new(0));
+    mirror.sync(&in_turn(&upstream, 9, &asked)).await.unwrap();
+    assert_eq!(mirror.head_of(&main).await.unwrap(), new);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -119,6 +168,26 @@ async fn an_upstream_that_stumbles_is_asked_again_and_one_that_is_down_is_said_t
     let nothing = room.path("nothing");
     let missing = copy.sync(&room.upstream(nothing.to_str().unwrap())).await.unwrap_err();
     assert!(matches!(missing, GitError::Missing { .. }), "{missing:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_in_the_place_of_the_upstream_takes_nothing_away() {
+    let room = Room::open().await;
+    let work = room.work("work");
+    let mirror = room.mirror_of(&work).await;
+    let page = axum::Router::new().fallback(|| async { axum::response::Html("<p>We are being repaired.</p>") });
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let source = format!("http://{}/app.git", listener.local_addr().unwrap());
+    let serving = tokio::spawn(async move { axum::serve(listener, page).await.unwrap() });
+    let error = mirror.sync(&room.upstream(&source)).await.unwrap_err();
+    assert!(error.to_string().contains("cannot be reached"), "{error:?}");
+    serving.abort();
+    // The same from a repository out of which everything was taken.
+    let empty = room.path("empty.git");
+    work.git(&["init", "-q", "--bare", empty.to_str().unwrap()]);
+    let error = mirror.sync(&room.upstream(empty.to_str().unwrap())).await.unwrap_err();
+    assert!(error.to_string().contains("no branch at all"), "{error:?}");
+    assert_eq!(mirror.head_of(&"main".parse().unwrap()).await.unwrap(), work.head());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -159,6 +159,92 @@ async fn secrets_large_files_and_forbidden_paths_do_not_come_in() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_secret_is_found_far_into_a_line_in_what_looks_binary_and_in_a_merge_of_many() {
+    let (room, mirror, _door) = scene().await;
+    let rules = ContentRules::usual().with_paths(&[], &[".github/**".to_owned()]).unwrap();
+    let door = Door::with(&mirror, DoorPlan { rules, ..DoorPlan::default() }).await;
+    let sandbox = task_of(&room, &door, 1);
+    let push = ["push", "--force", "origin", "task-1"];
+    let key = format!("KEY=AKIA{}", "Z7QXM3RTPLK2WV5N");
+    let again = || sandbox.git(&["reset", "-q", "--hard", "origin/main"]);
+    let refused = |what: &str, at: &str| {
+        sandbox.commit("feat: add it");
+        let said = sandbox.refused(&push);
+        assert!(said.contains(at) && said.contains("(it holds a secret)"), "{what}: {said}");
+        assert!(!said.contains("AKIA"), "{what}: {said}");
+        again();
+    };
+    let mebibyte = 1 << 20;
+    // Behind the first piece of a line; across the cut between two; behind what looks like the heading of a hunk.
+    sandbox.write("far.js", format!("{} {key};\nnext\n", "a".repeat(mebibyte)));
+    refused("far into a line", "far.js:1");
+    sandbox.write("cut.js", format!("{} {key};\n", "a".repeat(mebibyte - 12)));
+    refused("across a cut", "cut.js:1");
+    sandbox.write("sly.js", format!("{}@@ -0,0 +1,0 @@\n{key}\n", "a".repeat(mebibyte - 1)));
+    refused("after a heading that is none", "sly.js:2");
+    sandbox.write("blob.bin", format!("\0\n{key}\n"));
+    refused("beside a NUL", "blob.bin in commit");
+    let wide: Vec<u8> = format!("one\n{key}\n").bytes().flat_map(|byte| [byte, 0]).collect();
+    sandbox.write("windows.txt", wide);
+    refused("in UTF-16", "windows.txt in commit");
+    sandbox.write(".gitattributes", "*.env -diff\n");
+    sandbox.write("prod.env", format!("{key}\n"));
+    refused("where the repository asks for no diff", "prod.env");
+
+    // What was in such a file before is nothing new; another kind of it is.
+    let old = format!("\0\n{key}\n");
+    let upstream = room.clone(&door.url("person"), "upstream", &[]);
+    upstream.write("old.bin", &old);
+    let sinned = upstream.commit("feat: an old sin");
+    upstream.git(&["push", "-q", mirror.path().to_str().unwrap(), "HEAD:refs/heads/main"]);
+    assert_eq!(mirror.head_of(&"main".parse().unwrap()).await.unwrap(), sinned);
+    sandbox.git(&["fetch", "-q", "origin"]);
+    again();
+    sandbox.write("old.bin", format!("{old}more\0\n"));
+    sandbox.commit("feat: beside it");
+    sandbox.git(&["push", "-q", "--force", "origin", "task-1"]);
+    sandbox.write("old.bin", format!("{old}more\0\nnpm_{}\n", "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xYzA1b"));
+    refused("another kind beside an old one", "old.bin in commit");
+
+    // A merge of three is not merged again by git; what it adds of its own is looked at all the same.
+    let many = |file: &str, text: &str| {
+        for side in ["one", "two", "three"] {
+            sandbox.git(&["checkout", "-q", "-B", side, "origin/main"]);
+            sandbox.write(side, side);
+            sandbox.commit("feat: a side");
+        }
+        sandbox.git(&["checkout", "-q", "-B", "task-1", "origin/main"]);
+        sandbox.git(&["merge", "-q", "-m", "merge: three", "one", "two", "three"]);
+        sandbox.write(file, text);
+        sandbox.git(&["add", "--all"]);
+        sandbox.git(&["commit", "-q", "--amend", "-m", "merge: three"]);
+    };
+    many("hidden.env", &key);
+    let said = sandbox.refused(&push);
+    assert!(said.contains("hidden.env:1 in commit") && said.contains("(it holds a secret)"), "{said}");
+    many(".github/ci.yml", "on: push\n");
+    let said = sandbox.refused(&push);
+    assert!(said.contains("remote: .github/ci.yml may not be changed"), "{said}");
+    many("fine", "fine");
+    sandbox.git(&push);
+    nothing_left_of(&mirror);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_kept_of_a_closed_task_was_not_looked_through_and_is_when_it_is_pushed() {
+    let (room, mirror, door) = scene().await;
+    let sandbox = task_of(&room, &door, 1);
+    sandbox.write("prod.env", format!("KEY=AKIA{}\n", "Z7QXM3RTPLK2WV5N"));
+    let commit = sandbox.commit("feat: configure");
+    sandbox.git(&["push", "-q", "origin", "HEAD:refs/carrel/wip/1"]);
+    for name in ["refs/carrel/kept/task-1", "refs/carrel/other/1"] {
+        mirror.hold(&name.parse().unwrap(), &commit).await.unwrap();
+        let said = sandbox.refused(&["push", "origin", "task-1"]);
+        assert!(said.contains("prod.env:1 in commit") && said.contains("(it holds a secret)"), "{name}: {said}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_secret_that_was_there_before_does_not_stop_the_work() {
     let room = Room::open().await;
     let work = room.work("work");

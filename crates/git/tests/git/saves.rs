@@ -1,18 +1,32 @@
 //! Work in progress is saved, and nobody is disturbed.
 
+use std::os::unix::fs::PermissionsExt;
+
 use carrel_git::{
     Mirror,
-    inside::{RESTORE, SAVE},
+    inside::{CLONE, RESTORE, SAVE},
     wip::save_folder,
 };
-use carrel_model::TaskId;
+use carrel_model::{TaskId, push::PushLimits};
 
-use crate::bench::{Door, Room, Work};
+use crate::bench::{Door, DoorPlan, Room, Work};
 
 fn sh(work: &Work, script: &str, args: &[&str]) -> String {
     let output = work.command("sh").args(["-c", script, "sh"]).args(args).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+}
+
+/// Bytes that do not compress, and are like no others.
+fn noise(length: usize) -> Vec<u8> {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let next = |_| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state.to_le_bytes()[0]
+    };
+    (0..length).map(next).collect()
 }
 
 /// A working tree with something of everything: changed, staged, new, removed, ignored.
@@ -78,7 +92,7 @@ async fn a_sandbox_saves_its_working_tree_through_the_gateway_and_another_goes_o
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn work_with_a_secret_or_a_huge_file_is_saved_and_still_not_let_into_a_branch() {
+async fn work_with_a_secret_is_saved_and_still_not_let_into_a_branch() {
     let room = Room::open().await;
     let work = room.work("work");
     let mirror = room.mirror_of(&work).await;
@@ -88,12 +102,168 @@ async fn work_with_a_secret_or_a_huge_file_is_saved_and_still_not_let_into_a_bra
     sandbox.write("prod.env", format!("KEY=AKIA{}\n", "Z7QXM3RTPLK2WV5N"));
     sandbox.commit("feat: configure");
     sandbox.write("later.txt", "later\n");
-    std::fs::File::create(sandbox.folder.join("huge.bin")).unwrap().set_len(60 << 20).unwrap();
     let saved =
         sh(&sandbox, SAVE, &[sandbox.folder.to_str().unwrap(), "refs/carrel/wip/8", &door.url("task-8"), "", "51200"]);
     assert_eq!(tree_in(&sandbox, &mirror, &saved), "README.md\nlater.txt\nprod.env");
     let said = sandbox.refused(&["push", "origin", "task-8"]);
     assert!(said.contains("(it holds a secret)"), "what was saved was not looked through: {said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_that_are_too_large_are_named_and_everything_else_is_saved() {
+    let room = Room::open().await;
+    let work = room.work("work");
+    let huge = |work: &Work, name: &str| {
+        std::fs::File::create(work.folder.join(name)).unwrap().set_len(60 << 20).unwrap();
+    };
+    work.write("grows.bin", "small\n");
+    work.write(".gitignore", "*.log\n");
+    huge(&work, "old.bin");
+    work.commit("feat: files");
+    let mirror = room.mirror_of(&work).await;
+    let door = Door::open(&mirror).await;
+    let sandbox = room.clone(&door.url("task-8"), "sandbox", &[]);
+    sandbox.git(&["checkout", "-q", "-b", "task-8"]);
+    let (url, began) = (door.url("task-8"), sandbox.head().to_string());
+    let save = [sandbox.folder.to_str().unwrap(), "refs/carrel/wip/8", &url, &began, "51200"];
+
+    // New, grown, ignored by themselves, and as it was before they came.
+    sandbox.write("later.txt", "later\n");
+    for name in ["new [1].bin", "grows.bin", "noise.log"] {
+        huge(&sandbox, name);
+    }
+    let said = sh(&sandbox, SAVE, &save);
+    let (large, saved) = said.rsplit_once('\n').unwrap();
+    assert_eq!(large, "large grows.bin\nlarge new [1].bin");
+    assert_eq!(tree_in(&sandbox, &mirror, saved), ".gitignore\nREADME.md\ngrows.bin\nlater.txt\nold.bin");
+    let place = mirror.path();
+    let show = ["--git-dir", place.to_str().unwrap(), "show"];
+    let grown = sandbox.git(&[&show[..], &[&format!("{saved}:grows.bin")]].concat());
+    assert_eq!(grown, "small", "it is saved as it was committed");
+    assert_eq!(sh(&sandbox, SAVE, &save), large, "nothing is new, and they are still not there");
+
+    // What the agent commits itself is a part of its commit, and saved with it.
+    sandbox.commit("feat: too much");
+    sandbox.write("later.txt", "later still\n");
+    let saved = sh(&sandbox, SAVE, &save);
+    assert_eq!(saved.lines().count(), 1, "{saved}");
+    let all = ".gitignore\nREADME.md\ngrows.bin\nlater.txt\nnew [1].bin\nold.bin";
+    assert_eq!(tree_in(&sandbox, &mirror, &saved), all);
+    assert_eq!(sandbox.git(&[&show[..], &[&format!("{saved}:later.txt")]].concat()), "later still");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_are_saved_without_the_agents_own_commits_where_the_gateway_does_not_take_those() {
+    let room = Room::open().await;
+    let work = room.work("work");
+    let mirror = room.mirror_of(&work).await;
+    let plan = DoorPlan { limits: PushLimits { file_bytes: 1 << 20, ..PushLimits::default() }, ..DoorPlan::default() };
+    let door = Door::with(&mirror, plan).await;
+    let (task, url) = (TaskId::try_from(9).unwrap(), door.url("task-9"));
+    let sandbox = room.clone(&url, "sandbox", &[]);
+    sandbox.git(&["checkout", "-q", "-b", "task-9"]);
+    let began = sandbox.head();
+    let save = [sandbox.folder.to_str().unwrap(), "refs/carrel/wip/9", &url, began.as_str(), "1024"];
+
+    // A file that the house takes from nobody is in a commit of the agent, and so it would come with every save.
+    sandbox.write("huge.bin", noise(2 << 20));
+    sandbox.write("good.txt", "good\n");
+    let head = sandbox.commit("feat: too much");
+    sandbox.write("later.txt", "later\n");
+    let index = std::fs::read(sandbox.folder.join(".git/index")).unwrap();
+    let said = sh(&sandbox, SAVE, &save);
+    let (large, saved) = said.rsplit_once('\n').unwrap();
+    assert_eq!(large, "large huge.bin", "whoever reads the timeline hears what is missing");
+    assert_eq!(tree_in(&sandbox, &mirror, saved), "README.md\ngood.txt\nlater.txt");
+    let commit = mirror.wip(task).await.unwrap().unwrap();
+    assert_eq!(commit.as_str(), saved);
+    assert_eq!(mirror.parent_of(&commit).await.unwrap(), Some(began.clone()), "it stands where the work began");
+    assert_eq!(sandbox.head(), head, "the agent keeps its commits");
+    assert_eq!(std::fs::read(sandbox.folder.join(".git/index")).unwrap(), index, "and its index");
+    assert!(!sh(&sandbox, SAVE, &save).contains(saved), "nothing is new");
+    assert_eq!(mirror.wip(task).await.unwrap(), Some(commit.clone()));
+
+    // What comes later is saved the same way, and another sandbox has all of it.
+    sandbox.write("later.txt", "later still\n");
+    sh(&sandbox, SAVE, &save);
+    let commit = mirror.wip(task).await.unwrap().unwrap();
+    let next = room.clone(&url, "next", &[]);
+    sh(&next, RESTORE, &[next.folder.to_str().unwrap(), commit.as_str(), "refs/carrel/wip/9", &url, "task-9"]);
+    assert_eq!((next.read("good.txt"), next.read("later.txt")), ("good\n".to_owned(), "later still\n".to_owned()));
+    assert_eq!(next.head(), began);
+
+    // Once the agent has taken it out of its commits, they are saved again as they are.
+    std::fs::remove_file(sandbox.folder.join("huge.bin")).unwrap();
+    sandbox.git(&["reset", "-q", "--soft", began.as_str()]);
+    let head = sandbox.commit("feat: enough");
+    let saved = sh(&sandbox, SAVE, &save);
+    let commit = mirror.wip(task).await.unwrap().unwrap();
+    assert_eq!((saved.as_str(), mirror.parent_of(&commit).await.unwrap()), (commit.as_str(), Some(head)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_are_saved_although_the_agents_own_commits_are_damaged_and_without_a_beginning_it_says_so() {
+    let room = Room::open().await;
+    let work = room.work("work");
+    let mirror = room.mirror_of(&work).await;
+    let door = Door::open(&mirror).await;
+    let (task, url) = (TaskId::try_from(9).unwrap(), door.url("task-9"));
+    let sandbox = room.clone(&url, "sandbox", &[]);
+    sandbox.git(&["checkout", "-q", "-b", "task-9"]);
+    let began = sandbox.head();
+    sandbox.write("notes.txt", "one\n");
+    sandbox.commit("docs: one");
+    let blob = sandbox.git(&["rev-parse", "HEAD:notes.txt"]);
+    sandbox.write("notes.txt", "two\n");
+    sandbox.commit("docs: two");
+    let (folder, file) = blob.split_at(2);
+    std::fs::remove_file(sandbox.folder.join(".git/objects").join(folder).join(file)).unwrap();
+
+    let here = sandbox.folder.to_str().unwrap();
+    let script = [SAVE, "sh", here, "refs/carrel/wip/9", &url, "", "1024"];
+    let lost = sandbox.command("sh").arg("-c").args(script).output().unwrap();
+    assert!(!lost.status.success() && !lost.stderr.is_empty(), "nobody takes this for saved: {lost:?}");
+    assert_eq!(mirror.wip(task).await.unwrap(), None);
+
+    let saved = sh(&sandbox, SAVE, &[here, "refs/carrel/wip/9", &url, began.as_str(), "1024"]);
+    let commit = mirror.wip(task).await.unwrap().unwrap();
+    assert_eq!((commit.as_str(), mirror.parent_of(&commit).await.unwrap()), (saved.as_str(), Some(began)));
+    let place = mirror.path();
+    let shown = sandbox.git(&["--git-dir", place.to_str().unwrap(), "show", &format!("{saved}:notes.txt")]);
+    assert_eq!(shown, "two");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_that_is_shut_to_its_owner_keeps_nothing_else_from_being_saved() {
+    let room = Room::open().await;
+    let work = room.work("work");
+    work.write("shut/kept.txt", "kept\n");
+    work.commit("feat: a folder");
+    let mirror = room.mirror_of(&work).await;
+    let door = Door::open(&mirror).await;
+    let url = door.url("task-9");
+    let sandbox = room.clone(&url, "sandbox", &[]);
+    sandbox.write("shut/new.txt", "new\n");
+    sandbox.write("beside.txt", "beside\n");
+    let shut = sandbox.folder.join("shut");
+    std::fs::set_permissions(&shut, std::fs::Permissions::from_mode(0o000)).unwrap();
+
+    // Root would look into it all the same.
+    let may_not = ["--bounding-set=-dac_override,-dac_read_search", "sh", "-c", SAVE, "sh"];
+    let mut command = match rustix::process::geteuid().is_root() {
+        true => sandbox.command("setpriv"),
+        false => sandbox.command("sh"),
+    };
+    let words = if rustix::process::geteuid().is_root() { &may_not[..] } else { &may_not[2..] };
+    let began = sandbox.head();
+    let here = sandbox.folder.to_str().unwrap();
+    command.args(words).args([here, "refs/carrel/wip/9", &url, began.as_str(), "51200"]);
+    let saved = command.output().unwrap();
+    std::fs::set_permissions(&shut, std::fs::Permissions::from_mode(0o755)).unwrap();
+    assert!(saved.status.success(), "{}", String::from_utf8_lossy(&saved.stderr));
+    let commit = mirror.wip(TaskId::try_from(9).unwrap()).await.unwrap().unwrap();
+    let tree = tree_in(&sandbox, &mirror, commit.as_str());
+    assert_eq!(tree, "README.md\nbeside.txt\nshut/kept.txt", "what was known of it stays, what is beside it comes");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -135,4 +305,42 @@ async fn a_tree_in_the_middle_of_a_conflict_is_saved_too() {
     let saved = save_folder(&room.git, &work.folder, &mirror, task).await.unwrap().unwrap();
     assert!(work.git(&["show", &format!("{saved}:README.md")]).contains("<<<<<<<"));
     assert!(work.git(&["status", "--porcelain"]).starts_with("UU README.md"), "the merge goes on");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_large_repository_is_cloned_without_its_old_files_and_worked_in_like_any_other() {
+    let room = Room::open().await;
+    let work = room.work("work");
+    for number in 0..5 {
+        work.write("file.txt", format!("version {number}\n"));
+        work.commit(&format!("feat: version {number}"));
+    }
+    let mirror = room.mirror_of(&work).await;
+    let door = Door::open(&mirror).await;
+    let (url, head) = (door.url("task-9"), work.head().to_string());
+    let missing = |much: &str| {
+        let desk = Work { folder: room.path(much), home: room.path("home") };
+        std::fs::create_dir_all(&desk.folder).unwrap();
+        let folder = desk.folder.to_str().unwrap().to_owned();
+        sh(&desk, CLONE, &[&folder, &url, "task-9", &head, "Scout", "scout@example.org", "9", much]);
+        sh(&desk, CLONE, &[&folder, &url, "task-9", &head, "Scout", "scout@example.org", "9", much]);
+        assert_eq!((desk.read("file.txt").as_str(), desk.head().as_str()), ("version 4\n", head.as_str()));
+        assert_eq!(desk.git(&["status", "--porcelain"]), "");
+        let told = desk.git(&["rev-list", "--objects", "--all", "--missing=print"]);
+        (desk, told.lines().filter(|line| line.starts_with('?')).count())
+    };
+    assert_eq!(missing("whole").1, 0);
+    let (desk, without) = missing("blobless");
+    assert_eq!(without, 4, "the older versions are not there");
+    // They come when somebody asks for them, and work goes on as in any clone.
+    assert_eq!(desk.git(&["show", "HEAD~4:file.txt"]), "version 0");
+    desk.write("file.txt", "mine\n");
+    desk.write("new.txt", "new\n");
+    let save = [desk.folder.to_str().unwrap(), "refs/carrel/wip/9", &url, &head, "51200"];
+    let saved = sh(&desk, SAVE, &save);
+    assert_eq!(tree_in(&desk, &mirror, &saved), "README.md\nfile.txt\nnew.txt");
+    let commit = desk.commit("feat: mine");
+    desk.git(&["push", "-q", "origin", "task-9"]);
+    assert_eq!(mirror.head_of(&"task-9".parse().unwrap()).await.unwrap(), commit);
+    mirror.check().await.unwrap();
 }

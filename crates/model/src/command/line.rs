@@ -35,7 +35,14 @@ const OPENERS: [&str; 8] = ["if", "then", "else", "elif", "do", "while", "until"
 /// Words that end something and are followed by nothing of interest.
 const CLOSERS: [&str; 3] = ["fi", "done", "}"];
 /// Programs that run what follows their options.
-const CARRIERS: [&str; 8] = ["exec", "command", "nohup", "env", "sudo", "time", "nice", "builtin"];
+const CARRIERS: [&str; 15] = [
+    "exec", "command", "nohup", "env", "sudo", "time", "nice", "builtin", "setsid", "stdbuf", "ionice", "unshare",
+    "setpriv", "xargs", "doas",
+];
+/// Programs that run what follows their options and one word more: a time, a file, a mask.
+const PORTERS: [&str; 5] = ["timeout", "flock", "chrt", "taskset", "setarch"];
+/// What `find` runs begins after one of these.
+const FINDS: [&str; 4] = ["-exec", "-execdir", "-ok", "-okdir"];
 /// Programs that read a line of the shell.
 const SHELLS: [&str; 5] = ["sh", "bash", "dash", "zsh", "ksh"];
 
@@ -84,8 +91,39 @@ fn unfold_at(mut argv: Vec<Word>, depth: u8) -> Read {
         let Some(Word::Known(line)) = line else { return Err("a shell that is given a variable") };
         return read_at(line, depth + 1);
     }
+    // One that is given nothing reads its lines from elsewhere; whoever sits at a terminal says so, and may.
+    if SHELLS.contains(&name.as_str()) && argv[1..].iter().all(is_flag_without_terminal) {
+        return Err("a shell that reads its lines from elsewhere");
+    }
+    if name == "trap" {
+        return match argv.get(1) {
+            Some(Word::Known(line)) if line != "-" => read_at(line, depth + 1),
+            Some(Word::Unknown(_)) => Err("`trap` of a variable"),
+            _ => Ok(vec![argv]),
+        };
+    }
+    if name == "script" {
+        return Err("`script`, which runs a line of its own");
+    }
+    if name == "find" {
+        return found(argv, depth);
+    }
+    if PORTERS.contains(&name.as_str()) {
+        let is_option = |word: &Word| matches!(word, Word::Known(text) if text.starts_with('-'));
+        let Some(place) = argv[1..].iter().position(|word| !is_option(word)) else { return Ok(vec![argv]) };
+        // The value of an option would be taken for the word before the program.
+        if !argv[1..=place].iter().all(has_its_value) {
+            return Err("a program behind options of another");
+        }
+        return match argv.get(place + 2) {
+            Some(Word::Known(text)) if text.starts_with('-') => Err("a program behind options of another"),
+            Some(_) => unfold_at(argv.split_off(place + 2), depth + 1),
+            None => Ok(vec![argv]),
+        };
+    }
     if CARRIERS.contains(&name.as_str()) {
-        if argv.iter().any(|word| matches!(word, Word::Known(text) if text.starts_with("--s"))) {
+        let splits = matches!(name.as_str(), "env" | "sudo" | "doas" | "time" | "nice" | "nohup" | "command" | "exec");
+        if splits && argv.iter().any(|word| matches!(word, Word::Known(text) if text.starts_with("--s"))) {
             return Err("a program behind options of another");
         }
         let carried = |word: &Word| match word {
@@ -94,13 +132,56 @@ fn unfold_at(mut argv: Vec<Word>, depth: u8) -> Read {
         };
         let Some(place) = argv[1..].iter().position(carried) else { return Ok(vec![argv]) };
         // An option that takes a value would hide the program behind it.
-        let takes_value = |word: &Word| matches!(word, Word::Known(text) if text.len() == 2 && text.starts_with('-'));
+        let is_bare = |text: &str| name == "xargs" && matches!(text, "-0" | "-r" | "-t" | "-x");
+        let takes_value = |word: &Word| matches!(word, Word::Known(text) if text.len() == 2 && text.starts_with('-') && !is_bare(text));
         if place > 0 && takes_value(&argv[place]) {
             return Err("a program behind options of another");
         }
-        return unfold_at(argv.split_off(place + 1), depth + 1);
+        let mut carried = argv.split_off(place + 1);
+        if name == "xargs" {
+            carried.push(Word::Unknown("…".to_owned()));
+        }
+        return unfold_at(carried, depth + 1);
     }
     Ok(vec![argv])
+}
+
+/// An option of a shell that does not put it before a terminal.
+fn is_flag_without_terminal(word: &Word) -> bool {
+    match word {
+        Word::Known(text) if text.starts_with("--") => text != "--login",
+        Word::Known(text) => text.starts_with(['-', '+']) && !text.contains(['i', 'l']),
+        Word::Unknown(_) => false,
+    }
+}
+
+/// Options such as `-s9` and `--signal=9`: what follows is a word of its own.
+fn has_its_value(word: &Word) -> bool {
+    match word {
+        Word::Known(text) if text.starts_with("--") => text.contains('=') || text == "--foreground",
+        Word::Known(text) => text.len() > 2,
+        Word::Unknown(_) => false,
+    }
+}
+
+/// What `find` runs: itself, and each of its `-exec`.
+fn found(argv: Vec<Word>, depth: u8) -> Read {
+    let is = |word: &Word, texts: &[&str]| matches!(word, Word::Known(text) if texts.contains(&text.as_str()));
+    let mut all = Vec::new();
+    let mut rest = &argv[..];
+    while let Some(place) = rest.iter().position(|word| is(word, &FINDS)) {
+        rest = &rest[place + 1..];
+        let end = rest.iter().position(|word| is(word, &[";", "+"])).unwrap_or(rest.len());
+        let run = rest[..end].iter().map(|word| match word {
+            // The names that it finds.
+            Word::Known(text) if text.contains("{}") => Word::Unknown(text.clone()),
+            word => word.clone(),
+        });
+        all.extend(unfold_at(run.collect(), depth + 1)?);
+        rest = &rest[end..];
+    }
+    all.insert(0, argv);
+    Ok(all)
 }
 
 fn is_assignment(text: &str) -> bool {

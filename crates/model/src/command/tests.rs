@@ -48,6 +48,56 @@ fn a_program_alone_fits_whatever_its_arguments_are() {
 }
 
 #[test]
+fn programs_that_run_others_are_looked_through() {
+    let closed = rules(&[], &["rm -*r* **"]);
+    for bad in [
+        "timeout 5 rm -rf x",
+        "timeout -s9 5 rm -rf x",
+        "timeout --foreground 5 rm -rf x",
+        "timeout -k 1 5 rm -rf x",
+        "ls | xargs rm -rf",
+        "ls | xargs -0 rm -rf",
+        "ls | xargs -n 1 rm -rf",
+        "setsid rm -rf x",
+        "stdbuf -o0 rm -rf x",
+        "ionice -c3 rm -rf x",
+        "chrt 1 rm -rf x",
+        "flock /tmp/lock rm -rf x",
+        "flock /tmp/lock -c 'rm -rf x'",
+        "nohup timeout 5 env A=b rm -rf x",
+        "script -qc 'rm -rf x'",
+        "find . -name x -exec rm -rf {} +",
+        "find . -exec true {} \\; -execdir rm -rf {} \\;",
+        "trap 'rm -rf x' EXIT",
+        "echo 'rm -rf x' | sh",
+        "echo 'rm -rf x' | bash -s",
+        "sh",
+    ] {
+        assert!(closed.judge(&line(bad)).is_err(), "{bad}");
+    }
+    for good in [
+        "timeout 5 make test",
+        "ls | xargs -0 grep x",
+        "find . -name '*.o' -exec touch {} +",
+        "find . -type f",
+        "trap 'echo over' EXIT",
+        "trap - INT",
+        "sh script.sh",
+        "exec bash -il; exec sh -i",
+        "flock /tmp/lock make",
+    ] {
+        assert_eq!(closed.judge(&line(good)), Ok(()), "{good}");
+    }
+    let only = rules(&["make test", "find", "grep **"], &[]);
+    for good in ["timeout 60 make test", "find . -name x", "find . -exec grep x {} +", "ls=1 timeout 5 make test"] {
+        assert_eq!(only.judge(&line(good)), Ok(()), "{good}");
+    }
+    for bad in ["timeout 60 make", "find . -exec cat {} +", "xargs cat"] {
+        assert!(only.judge(&line(bad)).is_err(), "{bad}");
+    }
+}
+
+#[test]
 fn a_prohibition_is_found_wherever_it_stands_in_a_line() {
     let closed = rules(&[], &["git ** push **", "rm -*r*", "curl", "/opt/secret/tool"]);
     for bad in [
@@ -66,6 +116,15 @@ fn a_prohibition_is_found_wherever_it_stands_in_a_line() {
         "FOO=1 git push",
         "env A=b git push",
         "sudo curl x",
+        "timeout 5 curl x",
+        "timeout --foreground 5m nice curl x",
+        "echo x | xargs -0 rm -rf",
+        "setsid curl x",
+        "stdbuf -o0 curl x",
+        "flock /tmp/x curl x",
+        "find . -name x -exec rm -rf {} +",
+        "find . -exec true ';' -execdir curl {} \\;",
+        "trap 'rm -rf' EXIT",
         "g'i't push",
         "gi\\t push",
         "\"git\" push",
@@ -94,6 +153,12 @@ fn a_prohibition_is_found_wherever_it_stands_in_a_line() {
         "echo $HOME",
         "tool",
         "rm x",
+        "timeout 5 make",
+        "timeout",
+        "xargs",
+        "find . -name curl",
+        "find . -exec rm x {} +",
+        "trap - EXIT",
         "for x in a b; do echo $x; done",
     ] {
         assert_eq!(closed.judge(&line(good)), Ok(()), "{good}");

@@ -237,6 +237,20 @@ fn is_this_machine(host: &str) -> bool {
     name == "localhost" || address.is_some_and(|address| address.is_loopback())
 }
 
+/// Whether an address is this machine, its link, or one at which clouds tell secrets to whoever asks.
+pub fn is_near_address(address: IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(v4) => {
+            let told = [[100, 100, 100, 200], [168, 63, 129, 16]];
+            v4.is_loopback() || v4.is_link_local() || v4.octets()[0] == 0 || told.contains(&v4.octets())
+        }
+        IpAddr::V6(v6) => {
+            let told = [0xfd00, 0x0ec2, 0, 0, 0, 0, 0, 0x0254];
+            v6.is_loopback() || v6.is_unicast_link_local() || v6.is_unspecified() || v6.segments() == told
+        }
+    }
+}
+
 /// However it is spelled: what dials also reads `127.1`, `2130706433` and `0x7f000001`, which no public host is called.
 fn is_near(host: &str) -> bool {
     let name = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
@@ -244,9 +258,8 @@ fn is_near(host: &str) -> bool {
         None => host.split(':').next().unwrap_or_default(),
     };
     let name = name.trim_end_matches('.').to_ascii_lowercase();
-    match name.parse::<IpAddr>().map(|address| address.to_canonical()) {
-        Ok(IpAddr::V4(v4)) => v4.is_loopback() || v4.is_link_local() || v4.is_unspecified(),
-        Ok(IpAddr::V6(v6)) => v6.is_loopback() || v6.is_unicast_link_local() || v6.is_unspecified(),
+    match name.parse::<IpAddr>() {
+        Ok(address) => is_near_address(address),
         Err(_) => {
             let last = name.rsplit('.').next().unwrap_or_default();
             let is_number = last.starts_with("0x") || last.bytes().all(|letter| letter.is_ascii_digit());

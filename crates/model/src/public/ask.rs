@@ -8,7 +8,7 @@ use serde::{
 };
 use utoipa::ToSchema;
 
-use super::FieldProblem;
+use super::{FieldProblem, NewExec};
 use crate::{
     AgentId, Branch, ProviderName, RepoName, Role, SandboxId, TaskId, TemplateName, VolumeName,
     number::{Cpus, Whole},
@@ -86,6 +86,9 @@ pub struct NewSandbox {
     /// The volumes that are mounted in it, at most 16.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volumes: Option<Vec<NewVolumeMount>>,
+    /// A command that is run in it as soon as it is ready. The answer then waits for both, and tells how the command went.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "an_object")]
+    pub exec: Option<NewExec>,
 }
 
 /// How much a sandbox may use; what is left out has its default.
@@ -278,9 +281,7 @@ pub struct Defaults {
 }
 
 /// Reads an object. Left to itself serde also takes a list for one, field by field.
-pub(super) fn an_object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
-    deserializer: D,
-) -> Result<Option<T>, D::Error> {
+pub fn an_object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     struct Reader<T>(PhantomData<T>);
     impl<'de, T: Deserialize<'de>> de::Visitor<'de> for Reader<T> {
         type Value = Option<T>;

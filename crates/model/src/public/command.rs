@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::NewNetwork;
 use crate::{
     command::{CommandPattern, CommandRules},
     sandbox::HostRule,
@@ -37,6 +38,9 @@ pub struct AgentChange {
     /// What may be run at its desks when somebody asks for it from outside.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commands: Option<CommandRulesChange>,
+    /// Whom its desks may talk to when a card or a session does not say. Headers name their secrets; no proxy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network: Option<NewNetwork>,
 }
 
 /// Lets a sandbox reach more hosts than before.

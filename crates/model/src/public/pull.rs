@@ -180,6 +180,9 @@ pub struct CommentView {
     pub line: Option<u32>,
     /// Which side of the diff counts the line.
     pub side: Option<Side>,
+    /// The commit that it speaks of, where the forge names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<CommitId>,
     /// What it is known by, when it was said through Carrel.
     pub stamp: Option<String>,
     /// Where people look at it.

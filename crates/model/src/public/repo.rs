@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::CommandRulesChange;
+use super::{CommandRulesChange, NewNetwork};
 use crate::{
     Branch, BranchFormat, CommitId, KeyId, PushId, RepoName, RepoSource, SandboxId, TaskId,
     number::Whole,
@@ -61,6 +61,9 @@ pub struct NewRepo {
     /// What may be run at its desks when somebody asks for it from outside.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commands: Option<CommandRulesChange>,
+    /// Whom its desks may talk to when a card or a session does not say. Headers name their secrets; no proxy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network: Option<NewNetwork>,
 }
 
 /// What a repository's forge answered when it was asked who we are there and what we may do.
@@ -121,6 +124,9 @@ pub struct RepoChange {
     /// What may be run at its desks when somebody asks for it from outside.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commands: Option<CommandRulesChange>,
+    /// Whom its desks may talk to when a card or a session does not say. Headers name their secrets; no proxy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network: Option<NewNetwork>,
 }
 
 impl NewRepo {
@@ -139,6 +145,7 @@ impl NewRepo {
             largest_file_mb: self.largest_file_mb,
             pulls: self.pulls.clone(),
             commands: self.commands.clone(),
+            network: self.network.clone(),
         }
     }
 }
@@ -163,6 +170,7 @@ impl RepoChange {
             largest_file_mb: self.largest_file_mb.or(rules.largest_file_mb),
             pulls: self.pulls.unwrap_or_default().apply(&rules.pulls),
             commands: self.commands.unwrap_or_default().apply(&rules.commands),
+            network: self.network.and_then(|network| network.rule().ok()).unwrap_or_else(|| rules.network.clone()),
         }
     }
 }

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::NewLimits;
 use crate::{
     KeyId, ProviderName, TemplateName,
     template::{Template, TemplatePhase},
@@ -93,6 +94,27 @@ pub struct TemplateView {
     pub removed: bool,
     /// Counts its changes.
     pub revision: i64,
+}
+
+impl TemplateView {
+    /// Why it could not be made the last time, whether or not an earlier one is still there.
+    pub fn failure(&self) -> Option<&str> {
+        match self.phase {
+            TemplatePhase::Failed => Some(self.note.as_deref().unwrap_or("it could not be made")),
+            TemplatePhase::Ready => self.note.as_deref(),
+            TemplatePhase::Requested | TemplatePhase::Building => None,
+        }
+    }
+
+    /// How much a sandbox on it may use, as far as whoever made it said so.
+    pub fn limits(&self) -> NewLimits {
+        self.source.as_ref().map(limits_in).unwrap_or_default()
+    }
+}
+
+/// The limits that a template was asked for with; they stand beside what it is made from.
+pub fn limits_in(source: &serde_json::Value) -> NewLimits {
+    source.get("limits").and_then(|limits| serde_json::from_value(limits.clone()).ok()).unwrap_or_default()
 }
 
 impl std::convert::From<&Template> for TemplateView {

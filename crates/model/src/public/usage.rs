@@ -115,4 +115,9 @@ impl BudgetState {
             BudgetState::Spent => "spent",
         }
     }
+
+    /// The state that a word means.
+    pub fn from_word(word: &str) -> Option<BudgetState> {
+        [BudgetState::Warning, BudgetState::Spent].into_iter().find(|state| state.word() == word)
+    }
 }

@@ -6,9 +6,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::Cursor;
+use super::{Cursor, Executed};
 use crate::{
-    AgentId, Grant, KeyId, ProviderName, RepoName, Role, SandboxId, TaskId, TemplateName,
+    AgentId, Grant, KeyId, NodeId, ProviderName, RepoName, Role, SandboxId, TaskId, TemplateName,
     audit::{AuditLine, Outcome},
     breaker::{Breaker, State},
     key::Key,
@@ -34,6 +34,9 @@ pub struct SandboxView {
     pub template: TemplateName,
     /// Where it lives.
     pub provider: ProviderName,
+    /// The server that it lives on; absent where it lives on none of ours.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<NodeId>,
     /// How strongly it is kept apart.
     pub isolation: Isolation,
     /// The agent it belongs to.
@@ -126,6 +129,19 @@ pub struct SandboxDetail {
     pub fitness: Vec<String>,
 }
 
+/// A sandbox that was asked for, with how its first command went.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct SandboxCreated {
+    /// The sandbox.
+    #[serde(flatten)]
+    #[schema(value_type = SandboxView)]
+    pub sandbox: Arc<SandboxView>,
+    /// How the command went that was asked for together with it. Absent when none was, when the sandbox is not ready in
+    /// time, and when the request was made before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exec: Option<Executed>,
+}
+
 pub(super) fn is_false(value: &bool) -> bool {
     !value
 }
@@ -169,6 +185,7 @@ impl From<&Sandbox> for SandboxView {
             note: sandbox.note.clone(),
             template: spec.template.clone(),
             provider: spec.provider.clone(),
+            node: sandbox.home.clone(),
             isolation: spec.isolation,
             agent_id: spec.agent_id.clone(),
             task_id: spec.task_id,

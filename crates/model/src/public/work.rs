@@ -6,16 +6,16 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Field, NewNetwork, ask::an_object};
+use super::{BudgetState, Field, NewNetwork, ask::an_object};
 use crate::{
-    AgentId, Branch, CommitId, KeyId, RepoName, SandboxId, SessionId, TaskId, TemplateName,
+    AgentId, Branch, CommitId, KeyId, ProviderName, RepoName, SandboxId, SessionId, TaskId, TemplateName,
     agent::{Agent, DialectName, Voice},
     area::Claim,
     command::CommandRules,
     number::Whole,
     sandbox::{EnvName, EnvValue, Isolation, Lifetime, MOST_ALLOWED, MOST_HEADERS, Network, NetworkMode},
     session::{Moment, Session, SessionPhase},
-    task::{Attempts, Conflict, Dependency, Needs, Priority, Task, TaskPhase, TaskPull, TaskWant},
+    task::{Attempts, BUDGET_MARK, Conflict, Dependency, Needs, Priority, Task, TaskPhase, TaskPull, TaskWant},
 };
 
 /// Adds an agent, or changes one.
@@ -53,6 +53,9 @@ pub struct NewAgent {
     /// What may be run at its desks when somebody asks for it from outside.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commands: Option<CommandRules>,
+    /// Whom its desks may talk to when a card or a session does not say. Headers name their secrets; no proxy.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "an_object")]
+    pub network: Option<NewNetwork>,
 }
 
 /// An agent.
@@ -85,6 +88,9 @@ pub struct AgentView {
     /// What may be run at its desks when somebody asks for it from outside.
     #[serde(default, skip_serializing_if = "CommandRules::is_open")]
     pub commands: CommandRules,
+    /// Whom its desks may talk to when a card or a session does not say.
+    #[serde(default, skip_serializing_if = "Network::is_none")]
+    pub network: Network,
     /// It came with the house.
     pub built_in: bool,
     /// Whether its program is installed on this host.
@@ -92,6 +98,9 @@ pub struct AgentView {
     /// How to get it, when it is not there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
+    /// A recipe for a template with its program in it, on top of `host`; nothing when we do not know how to install it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recipe: Option<String>,
     /// It was removed: this entry is the last of it.
     #[serde(default, skip_serializing_if = "super::view::is_false")]
     pub removed: bool,
@@ -112,9 +121,11 @@ impl AgentView {
             phrases: agent.phrases.clone(),
             mcp: agent.mcp,
             commands: agent.commands.clone(),
+            network: agent.network.clone(),
             built_in: agent.built_in,
             found,
             hint,
+            recipe: None,
             removed: false,
         }
     }
@@ -163,6 +174,8 @@ pub struct SessionView {
     pub phase: SessionPhase,
     /// The desk.
     pub sandbox_id: Option<SandboxId>,
+    /// The session whose checkpoint it goes on from.
+    pub fork_of: Option<SessionId>,
     /// How long nothing may happen before the desk is paused.
     #[schema(value_type = Option<u64>)]
     pub idle_s: Option<Lifetime>,
@@ -201,6 +214,7 @@ impl From<&Session> for SessionView {
             title: session.title.clone(),
             phase: session.phase,
             sandbox_id: session.sandbox_id.clone(),
+            fork_of: session.fork_of.clone(),
             idle_s: session.idle,
             meta: session.meta.clone(),
             busy: session.is_busy(),
@@ -226,6 +240,31 @@ pub struct NewMessage {
     /// What: 1 byte to 256 KiB.
     #[schema(min_length = 1, max_length = 262_144)]
     pub text: String,
+}
+
+/// Breaks off what the agent is doing.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct NewInterruption {
+    /// What it shall read instead, at once: 1 byte to 256 KiB; nothing when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 262_144)]
+    pub text: Option<String>,
+}
+
+/// Asks for another session that goes on from a checkpoint of one.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct NewSessionFork {
+    /// The moment of the timeline to go on from, which is a checkpoint; the newest one when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<i64>,
+    /// Another agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentId>,
+    /// What to call it; the same when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
 }
 
 /// A page of a timeline, oldest first.
@@ -262,6 +301,10 @@ pub struct NewTask {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<i32>, minimum = -100, maximum = 100)]
     pub priority: Option<Priority>,
+    /// When it is to be done: of those that are equally urgent, who is due sooner begins first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub due: Option<Timestamp>,
     /// What to stick on it: at most 32 labels.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<String>,
@@ -296,15 +339,28 @@ pub struct TaskChange {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<i32>, minimum = -100, maximum = 100)]
     pub priority: Option<Priority>,
+    /// When it is to be done; `null` takes that away.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "said")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub due: Option<Option<Timestamp>>,
     /// What to stick on it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub labels: Option<Vec<String>>,
     /// What must happen first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub depends_on: Option<Vec<Dependency>>,
+    /// The branch that it is merged into.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub base: Option<Branch>,
     /// How much may be spent, in dollars.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget_usd: Option<f64>,
+}
+
+/// Tells `null` from what is left out.
+fn said<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Option<Timestamp>>, D::Error> {
+    Option::deserialize(from).map(Some)
 }
 
 /// Asks for other attempts at a task.
@@ -344,16 +400,26 @@ pub struct TaskView {
     pub branch: Branch,
     /// The higher, the sooner.
     pub priority: i32,
+    /// When it is to be done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub due: Option<Timestamp>,
     /// What people stuck on it.
     pub labels: Vec<String>,
     /// What must happen first.
     pub depends_on: Vec<Dependency>,
     /// How strongly its desk is kept apart, when somebody said so.
     pub isolation: Option<Isolation>,
+    /// Where its desk is made, when it was moved there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<ProviderName>,
     /// Whom its desk may talk to.
     pub network: Network,
     /// How much may be spent, in dollars.
     pub budget_usd: Option<f64>,
+    /// Its budget is nearly spent, or spent; nothing while enough is left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget_state: Option<BudgetState>,
     /// Where people want it.
     pub want: TaskWant,
     /// Where it is.
@@ -372,6 +438,9 @@ pub struct TaskView {
     pub pull: Option<TaskPull>,
     /// With whom it will conflict.
     pub conflicts: Vec<Conflict>,
+    /// Who changes the same files, as far as they merge by themselves; at most twenty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shares: Vec<Conflict>,
     /// Files and directories that it has claimed, each until a moment.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Claim>,
@@ -399,7 +468,7 @@ pub struct TaskView {
     /// When it was merged or closed.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub ended_at: Option<Timestamp>,
-    /// How often the present step has failed so far.
+    /// How often in a row the present step, or a turn of the agent, has failed so far.
     pub attempts: u32,
     /// When it is tried again.
     #[schema(value_type = Option<String>, format = DateTime)]
@@ -420,11 +489,14 @@ impl From<&Task> for TaskView {
             base_commit: task.base_commit.clone(),
             branch: task.branch.clone(),
             priority: task.priority,
+            due: task.due,
             labels: task.labels.clone(),
             depends_on: task.depends_on.clone(),
             isolation: task.isolation,
+            provider: task.provider.clone(),
             network: task.network.clone(),
             budget_usd: task.budget_micros.map(dollars),
+            budget_state: task.told.get(BUDGET_MARK).and_then(|word| BudgetState::from_word(word)),
             want: task.want,
             phase: task.phase,
             session_id: task.session_id.clone(),
@@ -434,6 +506,7 @@ impl From<&Task> for TaskView {
             behind: task.behind,
             pull: task.pull.clone(),
             conflicts: task.conflicts.clone(),
+            shares: task.shares.clone(),
             claims: task.claims.clone(),
             needs: task.needs.clone(),
             cost_usd: dollars(task.spent_micros),
@@ -445,7 +518,7 @@ impl From<&Task> for TaskView {
             updated_at: task.updated_at,
             started_at: task.started_at,
             ended_at: task.ended_at,
-            attempts: task.attempts,
+            attempts: task.attempts.max(task.failures),
             next_attempt_at: task.next_attempt_at,
             revision: task.revision,
         }
@@ -473,6 +546,20 @@ pub fn micros(dollars: f64) -> Option<i64> {
 }
 
 impl NewNetwork {
+    /// The same as a rule of a repository or an agent, which is shown: what is secret in it is named, not written.
+    pub fn rule(self) -> Result<Network, Vec<Field>> {
+        let wrong = |field: &str, detail: &str| vec![Field { field: field.into(), detail: detail.into() }];
+        if self.proxy.is_some() {
+            return Err(wrong("network.proxy", "a proxy is said with each card or session"));
+        }
+        let is_open = |text: &&crate::sandbox::HeaderText| !text.as_str().contains("${");
+        if self.headers.values().flat_map(BTreeMap::values).any(|text| is_open(&text)) {
+            let detail = "a header of a rule names its secret: `${e2b.secrets.NAME}`";
+            return Err(wrong("network.headers", detail));
+        }
+        self.policy()
+    }
+
     /// The policy that is asked for, or what is wrong with it.
     pub fn policy(self) -> Result<Network, Vec<Field>> {
         let mut wrong = Vec::new();
@@ -574,4 +661,12 @@ fn check_card(
     if budget.is_some_and(|budget| micros(budget).is_none()) {
         complain("budget_usd", "dollars, from 0 to 1000000");
     }
+}
+
+/// Where a task is to go on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewMove {
+    /// The provider.
+    pub provider: ProviderName,
 }

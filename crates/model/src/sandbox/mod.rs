@@ -148,6 +148,11 @@ impl Sandbox {
         matches!(self.phase, Phase::Ready | Phase::Paused) && self.idle_at.is_some_and(|idle_at| idle_at <= now)
     }
 
+    /// Whether nothing but silence puts it to sleep now.
+    pub fn sleeps_for_silence(&self, now: Timestamp) -> bool {
+        self.phase == Phase::Ready && self.want == Want::Ready && now < self.expires_at && self.is_idle_at(now)
+    }
+
     /// Something happened in it: from now on it is idle later.
     pub fn stir(&mut self, now: Timestamp) {
         self.idle_at = self.manners.idle.map(|idle| after(now, idle));

@@ -150,6 +150,39 @@ pub struct Network {
 pub type Headers = BTreeMap<HostRule, BTreeMap<HeaderName, HeaderText>>;
 
 impl Network {
+    /// Whether it is what a sandbox has when nobody says otherwise.
+    pub fn is_none(&self) -> bool {
+        *self == Network::default()
+    }
+
+    /// What both let through: the wider mode, the hosts and the headers of either. Of two headers with the same name for the
+    /// same host the other's counts.
+    pub fn and(&self, other: &Network) -> Network {
+        let width = |mode: NetworkMode| match mode {
+            NetworkMode::None => 0,
+            NetworkMode::Allow => 1,
+            NetworkMode::Open => 2,
+        };
+        let mut both = self.clone();
+        if width(other.mode) > width(self.mode) {
+            both.mode = other.mode;
+        }
+        both.allow.extend(other.allow.iter().filter(|host| !self.allow.contains(host)).cloned());
+        both.deny.extend(other.deny.iter().filter(|range| !self.deny.contains(range)).cloned());
+        for (host, headers) in &other.headers {
+            both.headers.entry(host.clone()).or_default().extend(headers.clone());
+        }
+        both.interface |= other.interface;
+        both.proxy = both.proxy.or_else(|| other.proxy.clone());
+        // What only means something beside something else goes with it.
+        if both.mode != NetworkMode::Open {
+            (both.deny, both.interface) = (Vec::new(), false);
+        } else if both.deny.is_empty() {
+            both.allow.clear();
+        }
+        both
+    }
+
     /// The same as it may be shown: a header whose value names no secret may be one itself.
     pub fn shown(&self) -> Network {
         let mut shown = self.clone();
@@ -398,6 +431,20 @@ fn is_host_rule(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn two_networks_let_through_what_either_does() {
+        let network = |text: &str| serde_json::from_str::<Network>(text).unwrap();
+        let (none, npm) = (Network::default(), network(r#"{"mode": "allow", "allow": ["npm.example"]}"#));
+        assert!(none.is_none() && none.and(&none).is_none());
+        assert_eq!((none.and(&npm), npm.and(&none)), (npm.clone(), npm.clone()));
+        let other = r#"{"mode": "allow", "allow": ["pip.example", "npm.example"], "headers": {"pip.example": {"x-key": "${e2b.secrets.pip}"}}}"#;
+        let both = npm.and(&network(other));
+        assert_eq!(both.allow.iter().map(HostRule::as_str).collect::<Vec<_>>(), ["npm.example", "pip.example"]);
+        assert_eq!(both.headers.len(), 1);
+        let open = npm.and(&network(r#"{"mode": "open", "allow": []}"#));
+        assert_eq!((open.mode, open.allow.len()), (NetworkMode::Open, 0), "a list beside an open door means nothing");
+    }
 
     #[test]
     fn an_allowed_host_is_a_host() {

@@ -9,8 +9,6 @@
 //!
 //! A file takes away and never gives: what a grant does not cover stays closed whatever is written here.
 
-mod yaml;
-
 use std::collections::HashMap;
 
 use serde::Deserialize;
@@ -57,7 +55,9 @@ impl TryFrom<String> for ToolPattern {
 impl ToolMap {
     /// Reads a file. What is wrong with it is a sentence.
     pub fn from_yaml(text: &str) -> Result<ToolMap, String> {
-        serde_json::from_value(yaml::read(text)?).map_err(|error| error.to_string())
+        // A sentence goes to a log and to an agent: it quotes nothing of the file.
+        let options = serde_saphyr::options! { with_snippet: false };
+        serde_saphyr::from_str_with_options(text, options).map_err(|error| error.to_string())
     }
 
     /// Whether whoever has this role, and is this agent, may use a tool.
@@ -113,6 +113,47 @@ mod tests {
         assert!(!map.permits(Role::Agent, Some(&reviewer), "git_push"));
         assert!(!map.permits(Role::Agent, Some(&reviewer), "sandbox_remove"));
         assert!(!map.permits(Role::Sandbox, Some(&nobody), "files_read"));
+    }
+
+    #[test]
+    fn yaml_is_read_in_blocks_and_brackets() {
+        let text = "---\n# who may what\nroles:\n  sandbox: { deny: [task_ask, \"area_*\"] } # not these\n  member:\n    allow:\n    - files_*\n    - 'git_log'\nagents:\n  reviewer:\n    allow: []\n    deny:\n      - git_push\n";
+        let wanted = json!({
+            "roles": {"sandbox": {"deny": ["task_ask", "area_*"]}, "member": {"allow": ["files_*", "git_log"]}},
+            "agents": {"reviewer": {"allow": [], "deny": ["git_push"]}},
+        });
+        assert_eq!(ToolMap::from_yaml(text), Ok(map(wanted)));
+        assert_eq!(ToolMap::from_yaml("# nothing\n\n"), Ok(ToolMap::default()));
+    }
+
+    #[test]
+    fn what_cannot_be_understood_is_refused_with_its_line() {
+        for (odd, line) in [
+            ("roles: [", 1),
+            ("roles: [[], []]", 1),
+            ("roles: {agent: words", 1),
+            ("roles: *x", 1),
+            ("roles:\n  agent: {}\n  agent: {}", 3),
+            ("roles:\n\tagent: {}", 2),
+            ("roles:\n  agent: {}\n member: {}", 3),
+            ("roles: {}\n---\nagents: {}", 3),
+            ("just words", 1),
+            ("roles: {root: {}}", 1),
+            ("agents: {x: {allow: task_show}}", 1),
+        ] {
+            let refused = ToolMap::from_yaml(odd).expect_err(odd);
+            assert!(refused.contains(&format!("line {line}, ")), "{odd:?}: {refused}");
+        }
+        // A few lines that would be billions.
+        let laughs = (1..30).map(|at| format!("a{at}: &a{at} [*a{0}, *a{0}, *a{0}]\n", at - 1)).collect::<String>();
+        assert!(ToolMap::from_yaml(&format!("a0: &a0 [x]\n{laughs}roles: *a29\n")).is_err());
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn reading_never_panics(text in "[ -~\n\t]{0,80}") {
+            let _ = ToolMap::from_yaml(&text);
+        }
     }
 
     #[test]

@@ -30,9 +30,9 @@ pub trait Behind: Send + Sync {
         None
     }
 
-    /// Hears of a host that a sandbox was not let through to, and why.
-    async fn turned_back(&self, sandbox: &SandboxId, host: &str, why: &str) {
-        let _ = (sandbox, host, why);
+    /// Hears of a host that a sandbox was not let through to, and why. Without a port when only its name was asked for.
+    async fn turned_back(&self, sandbox: &SandboxId, host: &str, port: Option<u16>, why: &str) {
+        let _ = (sandbox, host, port, why);
     }
 }
 
@@ -93,11 +93,11 @@ impl Through {
     }
 
     /// Tells the house of a host that was refused, beside: nobody waits for it.
-    pub(super) fn turned_back(&self, host: &str, why: &str) {
+    pub(super) fn turned_back(&self, host: &str, port: Option<u16>, why: &str) {
         // A house that is still opening, or closed, is not told.
         let Some(behind) = self.hatch.0.borrow().clone() else { return };
         let (sandbox, host, why) = (self.sandbox.clone(), host.to_owned(), why.to_owned());
-        tokio::spawn(async move { behind.turned_back(&sandbox, &host, &why).await });
+        tokio::spawn(async move { behind.turned_back(&sandbox, &host, port, &why).await });
     }
 
     /// Passes a request on and the answer back.

@@ -20,7 +20,7 @@ use tokio::{
 
 use super::{
     Policy, Through, Traffic,
-    proxy::{self, Reached},
+    proxy::{self, Reached, Unreached},
     rewrite::Exit,
 };
 
@@ -62,12 +62,13 @@ pub async fn answer(ear: impl Ear, policy: Arc<Policy>, traffic: Arc<Traffic>, h
             metrics::counter!("carrel_egress_blocked_total").increment(1);
             if let Some(hatch) = &hatch {
                 let why = format!("{} is not on the list of hosts that this sandbox may reach", question.name);
-                hatch.turned_back(&question.name, &why);
+                hatch.turned_back(&question.name, None, &why);
             }
             Verdict::Refused
         } else if policy.has_interface() {
             while listening.try_join_next().is_some() {}
-            listening.spawn(tell_real_address(question, asker, Arc::clone(&socket), Arc::clone(&policy)));
+            let (socket, policy) = (Arc::clone(&socket), Arc::clone(&policy));
+            listening.spawn(tell_real_address(question, asker, socket, policy, hatch.clone()));
             continue;
         } else if !known.contains_key(&question.name) && known.len() >= usize::from(MOST) {
             Verdict::Failed
@@ -97,17 +98,31 @@ pub async fn answer(ear: impl Ear, policy: Arc<Policy>, traffic: Arc<Traffic>, h
 }
 
 /// Answers with the address that a name really has, for whoever has a way there.
-async fn tell_real_address(question: Question, asker: SocketAddr, socket: Arc<UdpSocket>, policy: Arc<Policy>) {
+async fn tell_real_address(
+    question: Question,
+    asker: SocketAddr,
+    socket: Arc<UdpSocket>,
+    policy: Arc<Policy>,
+    hatch: Option<Through>,
+) {
     let found = tokio::net::lookup_host((question.name.as_str(), 0)).await;
     let own = proxy::own_addresses();
-    let allowed =
-        |address: IpAddr| policy.name(&question.name, 0).and_then(|named| named.address(address, &own)).is_ok();
-    let reached = found.into_iter().flatten().map(|address| address.ip()).filter(|address| allowed(*address));
-    let verdict = reached.filter_map(|address| match address {
-        IpAddr::V4(address) => Some(Verdict::At(address)),
-        IpAddr::V6(_) => None,
-    });
-    let verdict = verdict.into_iter().next().unwrap_or(Verdict::Failed);
+    let (mut verdict, mut refusal) = (Verdict::Failed, None);
+    for address in found.into_iter().flatten().map(|address| address.ip()) {
+        match policy.name(&question.name, 0).and_then(|named| named.address(address, &own)) {
+            Err(refused) => refusal = Some(refused),
+            Ok(()) => {
+                refusal = None;
+                if let IpAddr::V4(address) = address {
+                    verdict = Verdict::At(address);
+                    break;
+                }
+            }
+        }
+    }
+    if let (Some(refused), Some(hatch)) = (refusal, hatch) {
+        hatch.turned_back(&question.name, None, &refused.to_string());
+    }
     let _ = socket.send_to(&question.answer(verdict), asker).await;
 }
 
@@ -130,8 +145,10 @@ async fn pass_on(
             calls.spawn(exit.serve(inside));
             continue;
         }
+        let hatch = hatch.clone();
         calls.spawn(async move {
-            let Some(Reached { line: mut outside, address: peer }) = reach(&policy, &name, port).await else { return };
+            let reached = reach(&policy, &name, port, hatch.as_ref()).await;
+            let Some(Reached { line: mut outside, address: peer }) = reached else { return };
             let copied = tokio::select! {
                 copied = copy_bidirectional(&mut inside, &mut outside) => copied,
                 () = policy.takes_back(&name, port, peer) => return,
@@ -144,10 +161,13 @@ async fn pass_on(
     }
 }
 
-async fn reach(policy: &Policy, name: &str, port: u16) -> Option<Reached> {
+async fn reach(policy: &Policy, name: &str, port: u16, hatch: Option<&Through>) -> Option<Reached> {
     match proxy::reach(policy, name, port).await {
         Ok(reached) => Some(reached),
         Err(unreached) => {
+            if let (Unreached::Refused(refused), Some(hatch)) = (&unreached, hatch) {
+                hatch.turned_back(name, Some(port), &refused.to_string());
+            }
             tracing::info!(sandbox = %policy.sandbox, host = name, port, "a call out came to nothing: {unreached}");
             None
         }

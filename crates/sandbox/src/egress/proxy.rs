@@ -113,21 +113,24 @@ async fn answer(
     let Some((host, port)) = target else {
         return sentence(StatusCode::NOT_FOUND, "this is the gateway of the sandbox: use it as an HTTP proxy");
     };
-    let Reached { line: stream, address: peer } = match reach(&policy, &host, port).await {
-        Ok(reached) => reached,
-        Err(Unreached::Refused(refused)) => {
+    let turned_back = |unreached| match unreached {
+        Unreached::Refused(refused) => {
             tracing::info!(sandbox = %policy.sandbox, host, port, "blocked on its way out: {refused}");
             metrics::counter!("carrel_egress_blocked_total").increment(1);
             if let Some(hatch) = &hatch {
-                hatch.turned_back(&host, &refused.to_string());
+                hatch.turned_back(&host, Some(port), &refused.to_string());
             }
-            return sentence(StatusCode::FORBIDDEN, &refused.to_string());
+            sentence(StatusCode::FORBIDDEN, &refused.to_string())
         }
-        Err(Unreached::Failed(error)) => {
-            return sentence(StatusCode::BAD_GATEWAY, &format!("{host}:{port} does not answer: {error}"));
+        Unreached::Failed(error) => {
+            sentence(StatusCode::BAD_GATEWAY, &format!("{host}:{port} does not answer: {error}"))
         }
     };
     if request.method() == Method::CONNECT && policy.headers(&host).is_some() {
+        // The host is called for each request that comes over this line, and not for the line itself.
+        if let Err(unreached) = find(&policy, &host, port).await {
+            return turned_back(unreached);
+        }
         let exit = Exit { host, port, policy, traffic, hatch };
         tokio::spawn(async move {
             if let Ok(upgraded) = hyper::upgrade::on(request).await {
@@ -136,6 +139,10 @@ async fn answer(
         });
         return Response::new(empty());
     }
+    let Reached { line: stream, address: peer } = match reach(&policy, &host, port).await {
+        Ok(reached) => reached,
+        Err(unreached) => return turned_back(unreached),
+    };
     if let Some(headers) = policy.headers(&host) {
         let exit = Exit { host, port, policy, traffic, hatch };
         return exit.pass_plain(request, stream, peer, headers).await;
@@ -226,18 +233,33 @@ impl std::fmt::Display for Unreached {
     }
 }
 
-/// Asks the policy, resolves, asks again about the address, and calls exactly that address.
-pub(super) async fn reach(policy: &Policy, host: &str, port: u16) -> Result<Reached, Unreached> {
+/// A host that may be called, and where.
+struct Found {
+    named: Named,
+    addresses: Vec<SocketAddr>,
+    own: Vec<IpAddr>,
+}
+
+/// Asks the policy, resolves, and asks again about each address.
+async fn find(policy: &Policy, host: &str, port: u16) -> Result<Found, Unreached> {
     let named = policy.name(host, port).map_err(Unreached::Refused)?;
-    let addresses: Vec<SocketAddr> =
-        tokio::net::lookup_host((named.host.as_str(), port)).await.map_err(Unreached::Failed)?.collect();
+    let resolved = tokio::net::lookup_host((named.host.as_str(), port)).await.map_err(Unreached::Failed)?;
     let own = own_addresses();
+    let (mut addresses, mut last) = (Vec::new(), Unreached::Failed(io::ErrorKind::NotFound.into()));
+    for address in resolved {
+        match named.address(address.ip(), &own) {
+            Ok(()) => addresses.push(address),
+            Err(refused) => last = Unreached::Refused(refused),
+        }
+    }
+    if addresses.is_empty() { Err(last) } else { Ok(Found { named, addresses, own }) }
+}
+
+/// Calls exactly an address that the policy let pass.
+pub(super) async fn reach(policy: &Policy, host: &str, port: u16) -> Result<Reached, Unreached> {
+    let Found { named, addresses, own } = find(policy, host, port).await?;
     let mut last = Unreached::Failed(io::ErrorKind::NotFound.into());
     for address in addresses {
-        if let Err(refused) = named.address(address.ip(), &own) {
-            last = Unreached::Refused(refused);
-            continue;
-        }
         match timeout(CONNECTS, call(&named, address, &own)).await {
             Ok(Ok(line)) => return Ok(Reached { line, address: address.ip() }),
             Ok(Err(error)) => last = Unreached::Failed(error),

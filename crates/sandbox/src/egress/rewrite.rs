@@ -78,6 +78,9 @@ impl Exit {
             Ok(reached) => reached,
             Err(Unreached::Refused(refused)) => {
                 tracing::info!(sandbox = %self.policy.sandbox, host = self.host, "blocked on its way out: {refused}");
+                if let Some(hatch) = &self.hatch {
+                    hatch.turned_back(&self.host, Some(self.port), &refused.to_string());
+                }
                 return sentence(StatusCode::FORBIDDEN, &refused.to_string());
             }
             Err(unreached) => return self.broken(&unreached),

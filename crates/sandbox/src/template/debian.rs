@@ -1,7 +1,8 @@
 //! Debian, made from its packages by `mmdebstrap`, or by `debootstrap` where only that is installed.
 //!
 //! `mmdebstrap` hands over a tar stream, which is unpacked like anybody's: it never touches the shelves itself. As root
-//! both work in process and mount namespaces of their own, so calling the work off ends all of it and leaves no mount.
+//! both work in process and mount namespaces of their own, so calling the work off ends all of it and leaves no mount. They
+//! hang on a line to the server and end with it, however it ends.
 
 use std::{
     path::PathBuf,
@@ -16,6 +17,7 @@ use tokio::{
     process::{Child, Command},
     sync::mpsc,
 };
+use tokio_util::sync::CancellationToken;
 
 use super::{
     Config, Draft, Limits, Progress, Shelves, Template, TemplateError,
@@ -169,16 +171,26 @@ async fn debootstrap(
     Ok(draft)
 }
 
+/// Runs a program, and kills it with all that it started when the line that it was given as its input is cut: because the
+/// work was called off, or because the server is no more.
+const LIFELINE: &str = r#"
+    exec 3<&0 </dev/null
+    { read -r _ <&3; kill -s KILL -- -$$; } >/dev/null 2>&1 &
+    "$@" 3<&-
+    code=$?
+    kill -s KILL $!
+    exit $code"#;
+
 /// A program with an environment that tells it nothing of ours but the way to the network. As root it runs in process
 /// and mount namespaces of its own, which end with it.
 fn program(name: &str, as_root: bool) -> Command {
-    let mut command = if as_root && find("unshare").is_some() {
-        let mut command = Command::new("unshare");
-        command.args(["--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--", name]);
-        command
-    } else {
-        Command::new(name)
-    };
+    let mut command = Command::new("/bin/sh");
+    // A group of its own is what the lifeline ends.
+    command.process_group(0).args(["-c", LIFELINE, "sh"]);
+    if as_root && find("unshare").is_some() {
+        command.args(["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--"]);
+    }
+    command.arg(name);
     command.env_clear().env("PATH", PATH).env("LC_ALL", "C.UTF-8").env("HOME", "/root");
     for name in ["http_proxy", "https_proxy", "ftp_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"] {
         if let Some(value) = std::env::var_os(name) {
@@ -190,7 +202,7 @@ fn program(name: &str, as_root: bool) -> Command {
 
 fn start(mut command: Command, output: Stdio, name: &str) -> Result<Child, TemplateError> {
     command
-        .stdin(Stdio::null())
+        .stdin(Stdio::piped())
         .stdout(output)
         .stderr(Stdio::piped())
         .kill_on_drop(true)
@@ -201,9 +213,24 @@ fn start(mut command: Command, output: Stdio, name: &str) -> Result<Child, Templ
 /// Passes on what a program says, and waits for its end.
 async fn attend(child: &mut Child, name: &str, progress: &Progress) -> Result<(), TemplateError> {
     let heard = Mutex::new(Heard::default());
+    let lifeline = child.stdin.take();
     // One of the tools talks on its output, the other has handed that over for better things.
-    futures::join!(listen(child.stdout.take(), &heard, progress), listen(child.stderr.take(), &heard, progress));
+    let (output, errors) = (child.stdout.take(), child.stderr.take());
+    let ended = CancellationToken::new();
+    let listening = async {
+        futures::join!(listen(output, &heard, progress), listen(errors, &heard, progress));
+        ended.cancel();
+    };
+    // When nobody is left who could say anything, all of them have ended.
+    let holding = async {
+        tokio::select! {
+            () = ended.cancelled() => {}
+            () = progress.is_called_off() => drop(lifeline),
+        }
+    };
+    futures::join!(listening, holding);
     let status = child.wait().await.doing(|| format!("wait for {name}"))?;
+    progress.go_on()?;
     let heard = heard.into_inner().unwrap_or_else(PoisonError::into_inner);
     match (status.success(), heard.unknown) {
         (true, _) => Ok(()),
@@ -288,6 +315,50 @@ fn find(name: &str) -> Option<PathBuf> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    /// A program that has children, one of which is hard to catch.
+    fn family() -> Child {
+        let as_root = rustix::process::geteuid().is_root();
+        let mut command = program("sh", as_root);
+        command.args(["-c", "sleep 1000 & sh -c 'trap \"\" TERM HUP; echo here; while :; do sleep 1; done' & wait"]);
+        start(command, Stdio::piped(), "sh").unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_tool_ends_with_all_its_children_when_the_line_to_it_is_cut() {
+        let mut child = family();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        assert_eq!(lines.next_line().await.unwrap().as_deref(), Some("here"));
+        // What the kernel does for a server that is killed.
+        drop(child.stdin.take());
+        // Nobody is left who holds the other end.
+        assert_eq!(lines.next_line().await.unwrap(), None);
+        assert!(!child.wait().await.unwrap().success());
+    }
+
+    #[tokio::test]
+    async fn a_tool_that_is_called_off_is_waited_for() {
+        let stop = CancellationToken::new();
+        let heard = stop.clone();
+        // The first thing that it says is the end of it.
+        let progress = Progress::new(move |_| heard.cancel()).until(stop);
+        let mut child = family();
+        let error = attend(&mut child, "sh", &progress).await.unwrap_err();
+        assert!(error.to_string().contains("called off"), "{error}");
+        assert!(child.try_wait().unwrap().is_some_and(|status| !status.success()));
+    }
+
+    #[tokio::test]
+    async fn a_tool_ends_as_it_likes_when_nobody_cuts_in() {
+        for code in [0, 7] {
+            let mut command = program("sh", rustix::process::geteuid().is_root());
+            command.args(["-c", &format!("cat; echo said; exit {code}")]);
+            let mut child = start(command, Stdio::piped(), "sh").unwrap();
+            let ended = attend(&mut child, "sh", &Progress::silent()).await;
+            assert_eq!(ended.is_ok(), code == 0, "{ended:?}");
+            assert_eq!(child.wait().await.unwrap().code(), Some(code));
+        }
+    }
 
     #[test]
     fn names_cannot_become_options() {

@@ -50,15 +50,15 @@ pub enum TemplateError {
 
 impl TemplateError {
     pub(crate) fn unfit(why: impl Into<String>) -> Self {
-        TemplateError::Unfit { why: why.into() }
+        TemplateError::Unfit { why: tidy(&why.into()) }
     }
 
     pub(crate) fn invalid(why: impl Into<String>) -> Self {
-        TemplateError::Invalid { why: why.into() }
+        TemplateError::Invalid { why: tidy(&why.into()) }
     }
 
     pub(crate) fn unavailable(why: impl Into<String>) -> Self {
-        TemplateError::Unavailable { why: why.into() }
+        TemplateError::Unavailable { why: tidy(&why.into()) }
     }
 }
 
@@ -96,5 +96,29 @@ pub(crate) async fn aside<T: Send + 'static>(
             Ok(panic) => std::panic::resume_unwind(panic),
             Err(_) => Err(TemplateError::unavailable("Carrel is closing")),
         },
+    }
+}
+
+/// A sentence for people: what quotes bytes that nobody can read, or a whole file, is cleaned and cut in the middle.
+pub(crate) fn tidy(sentence: &str) -> String {
+    const LONGEST: usize = 400;
+    let letters: Vec<char> = sentence.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    if letters.len() <= LONGEST {
+        return letters.into_iter().collect();
+    }
+    let (begin, end) = (&letters[..LONGEST / 2], &letters[letters.len() - LONGEST / 4..]);
+    begin.iter().chain(&[' ', '…', ' ']).chain(end).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_stays_one_whatever_it_quotes() {
+        assert_eq!(tidy("line 1: `x` is no word"), "line 1: `x` is no word");
+        assert_eq!(tidy("`\u{1b}[31m\0`"), "`\u{fffd}[31m\u{fffd}`");
+        let long = tidy(&format!("`{}` is not the name of an image", "x".repeat(100_000)));
+        assert!(long.chars().count() < 310 && long.ends_with("is not the name of an image"), "{long}");
     }
 }

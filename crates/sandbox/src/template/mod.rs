@@ -32,12 +32,18 @@ pub use layer::LayerId;
 pub use shelves::{Draft, Shelves};
 pub use unpack::{Limits, Unpacked, unpack};
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    io::{self, Read},
+    path::PathBuf,
+    sync::Arc,
+};
 
 use carrel_model::TemplateName;
 use jiff::Timestamp;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
+use tokio_util::sync::CancellationToken;
 
 /// A template as it is kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,7 +66,7 @@ pub struct Template {
 }
 
 /// How to live on a template's layers.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Config {
     /// Environment of everything that runs inside.
@@ -131,14 +137,23 @@ pub enum Source {
     },
 }
 
-/// Hears how far the making of a template has come: one line of text each time.
+/// Goes with the making of a template: hears how far it has come, one line of text each time, and can call it off.
 #[derive(Clone)]
-pub struct Progress(Arc<dyn Fn(&str) + Send + Sync>);
+pub struct Progress {
+    listener: Arc<dyn Fn(&str) + Send + Sync>,
+    end: CancellationToken,
+}
 
 impl Progress {
     /// Tells every line to a listener, which must not block.
     pub fn new(listener: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        Progress(Arc::new(listener))
+        Progress { listener: Arc::new(listener), end: CancellationToken::new() }
+    }
+
+    /// The same, and the making ends early when this is cancelled: by an error, like any other, with all that it began.
+    #[must_use]
+    pub fn until(self, end: CancellationToken) -> Self {
+        Progress { end, ..self }
     }
 
     /// Tells nobody.
@@ -148,6 +163,48 @@ impl Progress {
 
     /// Says one line.
     pub fn say(&self, line: impl AsRef<str>) {
-        (self.0)(line.as_ref());
+        (self.listener)(line.as_ref());
     }
+
+    /// An error once the making was called off.
+    pub(crate) fn go_on(&self) -> Result<(), TemplateError> {
+        if self.end.is_cancelled() { Err(called_off()) } else { Ok(()) }
+    }
+
+    /// Returns when the making is called off.
+    pub(crate) async fn is_called_off(&self) {
+        self.end.cancelled().await;
+    }
+
+    /// Does something that may take long, and drops it when the making is called off.
+    pub(crate) async fn unless_called_off<T>(
+        &self,
+        work: impl Future<Output = Result<T, TemplateError>>,
+    ) -> Result<T, TemplateError> {
+        self.end.run_until_cancelled(work).await.unwrap_or_else(|| Err(called_off()))
+    }
+
+    /// Reads from a stream until its end, or until the making is called off.
+    pub(crate) fn reading<R: Read>(&self, stream: R) -> Reading<R> {
+        Reading { stream, end: self.end.clone() }
+    }
+}
+
+/// A stream that ends with an error when the making that reads it is called off.
+pub(crate) struct Reading<R> {
+    stream: R,
+    end: CancellationToken,
+}
+
+impl<R: Read> Read for Reading<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.end.is_cancelled() {
+            return Err(io::Error::other(called_off()));
+        }
+        self.stream.read(buffer)
+    }
+}
+
+fn called_off() -> TemplateError {
+    TemplateError::unavailable("it was called off: Carrel is closing")
 }

@@ -87,12 +87,16 @@ impl Shelves {
 
     /// Keeps a template, in place of the one of the same name. When this returns it survives a power cut.
     pub fn keep(&self, template: &Template) -> io::Result<()> {
-        self.keep_for_now(template)?;
+        self.place_template(template, true)?;
         sync_folder(&self.place("templates"))
     }
 
-    /// The same for a template that need not survive a power cut: it is there whole or not at all.
+    /// The same for a template that need not survive a power cut: it is there whole, or as good as not at all.
     pub fn keep_for_now(&self, template: &Template) -> io::Result<()> {
+        self.place_template(template, false)
+    }
+
+    fn place_template(&self, template: &Template, lasting: bool) -> io::Result<()> {
         for id in &template.layers {
             if !self.has(id) {
                 return Err(io::Error::new(io::ErrorKind::NotFound, format!("layer {id} is not on the shelf")));
@@ -102,7 +106,9 @@ impl Shelves {
         let beside = draft.scratch("template.json");
         let mut file = File::create(&beside)?;
         file.write_all(&serde_json::to_vec_pretty(template)?)?;
-        file.sync_all()?;
+        if lasting {
+            file.sync_all()?;
+        }
         let mut spared = self.spared();
         fs::rename(&beside, self.template(&template.name))?;
         template.layers.iter().for_each(|id| release(&mut spared, id));
@@ -438,6 +444,10 @@ fn read_template(path: &Path) -> io::Result<Option<Template>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         text => text?,
     };
+    // Kept for now, and the power was cut: the name is there and nothing else.
+    if text.is_empty() {
+        return Ok(None);
+    }
     serde_json::from_slice(&text).map(Some).map_err(|error| {
         io::Error::new(
             io::ErrorKind::InvalidData,

@@ -152,6 +152,8 @@ async fn a_snapshot_is_a_template_of_this_house_and_goes_when_it_is_forgotten() 
     assert_eq!((&made.name, made.memory), (&name, true));
     provider.snapshot(&id(), &name, true).await.unwrap();
     assert_eq!(cluster.asked("POST /sandboxes/i0000000000000000001/snapshots"), 1, "a second time finds it made");
+    provider.renew(&id(), &name, true).await.unwrap();
+    assert_eq!(cluster.asked("POST /sandboxes/i0000000000000000001/snapshots"), 2, "a new version is asked for");
     assert!(cluster.provider().probe().await.unwrap().templates.contains(&name));
     let neighbour = cluster.provider_of("house2");
     assert!(!neighbour.probe().await.unwrap().templates.contains(&name));

@@ -1,7 +1,7 @@
 //! The server is killed at every step, and whoever opens its folder next finds what was acknowledged, once, and whole.
 //!
-//! A child of this program lives with a provider: it creates, pauses, resumes, snapshots and destroys, and writes down
-//! what it is about to do and what was acknowledged. It is killed at a random moment. What it wrote is then held against
+//! A child of this program lives with a provider: it creates, pauses (to memory, to disk, to files alone), resumes,
+//! snapshots, forks and destroys, and writes down what it is about to do and what was acknowledged. It is killed at a random moment. What it wrote is then held against
 //! what a new provider in the same folder sees.
 
 use std::{
@@ -21,7 +21,7 @@ use carrel_model::{
 use carrel_sandbox::{
     Forking, Pausing, Provider, Sighting, Templating,
     contract::usual_spec,
-    providers::local::{Config, DiskChoice, Local},
+    providers::local::{Config, DiskChoice, Local, PoolSize},
 };
 use futures::StreamExt;
 
@@ -80,9 +80,14 @@ async fn the_child_that_is_killed() {
     let spec = usual_spec(&local).await;
     let diary = fs::OpenOptions::new().append(true).create(true).open(folder.join("diary")).unwrap();
     let (mut diary, mut dice) = (Diary(diary), Dice(seed));
-    let mut living: Vec<(SandboxId, bool)> = Vec::new();
+    let missing = local.probe().await.unwrap().missing;
+    let depths: &[Depth] = match missing.iter().any(|sentence| sentence.contains("CRIU")) {
+        true => &[Depth::Files, Depth::Frozen],
+        false => &[Depth::Files, Depth::Frozen, Depth::Stored],
+    };
+    let mut living: Vec<Lives> = Vec::new();
     for round in 0_u32.. {
-        let deed = if living.is_empty() { 0 } else { dice.roll(8) };
+        let deed = if living.is_empty() { 0 } else { dice.roll(9) };
         let chosen = dice.roll(living.len().max(1) as u64) as usize;
         match deed {
             0 | 1 => {
@@ -90,21 +95,22 @@ async fn the_child_that_is_killed() {
                 diary.note("begin", "create", &id, "-");
                 local.create(&id, &spec).await.unwrap();
                 diary.note("done", "create", &id, "-");
-                living.push((id, true));
+                living.push(Lives { id, awake: true, mark: "-".into() });
             }
-            2 | 3 if living[chosen].1 => {
-                let id = &living[chosen].0;
-                diary.note("begin", "write", id, &round.to_string());
-                run(&local, id, &format!("echo {round} > /mark")).await.unwrap();
-                diary.note("done", "write", id, &round.to_string());
+            2 | 3 if living[chosen].awake => {
+                let Lives { id, mark, .. } = &mut living[chosen];
+                *mark = round.to_string();
+                diary.note("begin", "write", id, mark);
+                run(&local, id, &format!("echo {mark} > /mark")).await.unwrap();
+                diary.note("done", "write", id, mark);
             }
             4 | 5 => {
-                let (id, awake) = &mut living[chosen];
+                let Lives { id, awake, .. } = &mut living[chosen];
                 if *awake {
-                    let depth = if dice.roll(2) == 0 { Depth::Files } else { Depth::Frozen };
-                    diary.note("begin", "pause", id, "-");
+                    let depth = depths[dice.roll(depths.len() as u64) as usize];
+                    diary.note("begin", "pause", id, depth.word());
                     assert_eq!(local.pause(id, depth).await, Ok(depth));
-                    diary.note("done", "pause", id, "-");
+                    diary.note("done", "pause", id, depth.word());
                 } else {
                     diary.note("begin", "resume", id, "-");
                     local.resume(id).await.unwrap();
@@ -113,26 +119,51 @@ async fn the_child_that_is_killed() {
                 *awake = !*awake;
             }
             6 => {
-                let id = &living[chosen].0;
+                let id = &living[chosen].id;
                 let name = format!("snapshot/n{round}");
                 diary.note("begin", "snapshot", id, &name);
                 local.snapshot(id, &name.parse().unwrap(), false).await.unwrap();
                 diary.note("done", "snapshot", id, &name);
             }
             7 => {
-                let (id, _) = living.swap_remove(chosen);
+                let Lives { id, .. } = living.swap_remove(chosen);
                 diary.note("begin", "destroy", &id, "-");
                 local.destroy(&id).await.unwrap();
                 diary.note("done", "destroy", &id, "-");
+            }
+            8 => {
+                let Lives { id, mark, .. } = &living[chosen];
+                let (name, mark) = (format!("snapshot/f{round}").parse::<TemplateName>().unwrap(), mark.clone());
+                diary.note("begin", "base", id, "-");
+                local.base(id, &name, dice.roll(2) == 0).await.unwrap();
+                diary.note("done", "base", id, "-");
+                let copied = Spec { template: name.clone(), ..spec.clone() };
+                for _ in 0..2 {
+                    let id = new_id();
+                    diary.note("begin", "copy", &id, &mark);
+                    local.create(&id, &copied).await.unwrap();
+                    diary.note("done", "copy", &id, &mark);
+                    living.push(Lives { id, awake: true, mark: mark.clone() });
+                }
+                local.forget(&name).await.unwrap();
             }
             _ => {}
         }
     }
 }
 
+/// A sandbox of the child.
+struct Lives {
+    id: SandboxId,
+    awake: bool,
+    /// What was written into it last, or `-`.
+    mark: String,
+}
+
 fn place(folder: &Path, house: &str, disk: &str) -> Config {
     let disk = if disk == "image" { DiskChoice::Image(Some(1 << 30)) } else { DiskChoice::Folder };
-    Config { house: house.to_owned(), ..config(&folder.join("yard"), disk, 1) }
+    let usual = config(&folder.join("yard"), disk, 1);
+    Config { house: house.to_owned(), pool: PoolSize { shells: 1, ..usual.pool }, ..usual }
 }
 
 /// Starts the child; whatever it says about its own death is not of interest.
@@ -152,6 +183,8 @@ fn start_child(test: &str, folder: &Path, house: &str, seed: u64, disk: &str) ->
 struct Expected {
     /// Acknowledged: it is there, and awake or not. Nothing while it was never acknowledged, or not any more.
     there: Option<bool>,
+    /// How deep it was acknowledged to sleep.
+    asleep: Option<String>,
     /// What was written last and acknowledged.
     mark: Option<String>,
     /// What was begun and not acknowledged.
@@ -179,8 +212,10 @@ fn read_diary(folder: &Path) -> Told {
         sandbox.begun = None;
         told.deeds += 1;
         match deed {
-            "create" | "resume" => sandbox.there = Some(true),
-            "pause" => sandbox.there = Some(false),
+            "create" | "resume" => (sandbox.there, sandbox.asleep) = (Some(true), None),
+            "pause" => (sandbox.there, sandbox.asleep) = (Some(false), Some(word.to_owned())),
+            "copy" => (sandbox.there, sandbox.mark) = (Some(true), Some(word.to_owned()).filter(|word| word != "-")),
+            "base" => {}
             "write" => sandbox.mark = Some(word.to_owned()),
             "destroy" => sandbox.there = None,
             "snapshot" => drop(told.templates.insert(word.to_owned(), sandbox.mark.clone())),
@@ -292,7 +327,7 @@ async fn hold_against(local: &Local, id: &SandboxId, expected: &Expected) -> Res
         (Some(_), Some("destroy")) => true,
         (Some(_), Some("pause" | "resume")) => seen != Sighting::Missing,
         (Some(awake), _) => seen == if awake { Sighting::Running } else { Sighting::Paused },
-        (None, Some("create")) => true,
+        (None, Some("create" | "copy")) => true,
         (None, _) => seen == Sighting::Missing,
     };
     if !fits {
@@ -302,14 +337,20 @@ async fn hold_against(local: &Local, id: &SandboxId, expected: &Expected) -> Res
         return Ok(());
     }
     if seen == Sighting::Paused {
-        local.resume(id).await.map_err(|error| format!("it does not resume: {error}"))?;
+        let from = local.resume(id).await.map_err(|error| format!("it does not resume: {error}"))?;
+        // What was acknowledged to be kept is there: memory that stands still, or that lies on disk.
+        if let Some(depth) = expected.asleep.as_deref().filter(|depth| begun.is_none() && *depth != from.word()) {
+            return Err(format!("it slept {depth}, and comes back from {from:?}"));
+        }
     }
     let mark = run(local, id, "cat /mark 2>/dev/null").await.map_err(|error| format!("it does not answer: {error}"))?;
     let written = [expected.mark.clone().unwrap_or_default()];
     let perhaps = expected.begun.iter().filter(|(deed, _)| deed == "write").map(|(_, word)| word.clone());
     // What was being written may have come so far that the file is empty.
     let half = expected.begun.iter().filter(|(deed, _)| deed == "write").map(|_| String::new());
-    if written.into_iter().chain(perhaps).chain(half).all(|possible| possible != mark) {
+    // A copy that nobody was told of is a copy nevertheless.
+    let copied = expected.begun.iter().filter(|(deed, _)| deed == "copy").map(|(_, word)| word.replace('-', ""));
+    if written.into_iter().chain(perhaps).chain(half).chain(copied).all(|possible| possible != mark) {
         return Err(format!("it has lost what was written: it says {mark:?}"));
     }
     Ok(())

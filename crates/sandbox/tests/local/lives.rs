@@ -1,9 +1,9 @@
 //! Pausing, waking, snapshots, restarts.
 
 use carrel_model::sandbox::{Depth, Spec};
-use carrel_sandbox::{Forking, Pausing, Provider, Sighting, providers::local::DiskChoice};
+use carrel_sandbox::{Forking, Pausing, Provider, ProviderError, Sighting, providers::local::DiskChoice};
 
-use crate::yard::{Yard, new_id};
+use crate::yard::{Yard, cgroups, new_id};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_restart_of_the_server_finds_what_runs() {
@@ -75,6 +75,45 @@ async fn a_snapshot_is_a_template_and_leaves_its_source_alone() {
         yard.local.snapshot(&source, &second, false).await.unwrap();
         yard.local.resume(&source).await.unwrap();
         assert_eq!(yard.run(&source, "cat /state").await.out, "two\n");
+        yard.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_snapshot_made_anew_takes_the_place_of_the_one_before_it() {
+    for disk in [DiskChoice::Folder, DiskChoice::Image(Some(1 << 30))] {
+        let yard = Yard::with(disk, 1).await;
+        let spec = yard.spec().await;
+        let source = yard.create(&spec).await;
+        let name: carrel_model::TemplateName = "snapshot/kept".parse().unwrap();
+        let forked = Spec { template: name.clone(), ..spec.clone() };
+        yard.run(&source, "echo one > /state").await;
+        let first = yard.local.renew(&source, &name, false).await.unwrap();
+        // Beside the sandboxes, wherever those are.
+        let places = ["templates/layers", "disk/templates/layers"].map(|place| yard.folder.path().join(place));
+        let layer = places.map(|place| place.join(first.layers.last().unwrap().as_str()));
+        let layer = layer.into_iter().find(|layer| layer.exists()).expect("the layer is there");
+        let old = yard.create(&forked).await;
+        assert_eq!(yard.run(&old, "cat /state").await.out, "one\n");
+
+        yard.run(&source, "echo two > /state").await;
+        assert_eq!(yard.local.snapshot(&source, &name, false).await.unwrap().layers, first.layers, "it is there");
+        let second = yard.local.renew(&source, &name, false).await.unwrap();
+        assert_ne!(second.layers, first.layers);
+        // Also what waited for the next who asks stands on the new one.
+        for _ in 0..3 {
+            let id = yard.create(&forked).await;
+            assert_eq!(yard.run(&id, "cat /state").await.out, "two\n");
+        }
+        assert_eq!(yard.run(&old, "cat /state").await.out, "one\n", "who lives on the old one is not disturbed");
+
+        // One of nobody's sandbox fails, and changes nothing.
+        assert_eq!(yard.local.renew(&new_id(), &name, false).await, Err(ProviderError::Lost));
+        let kept = yard.local.templating().unwrap().templates().await.unwrap();
+        assert_eq!(kept.iter().find(|kept| kept.name == name).unwrap().layers, second.layers);
+        assert!(layer.exists(), "somebody stands on it");
+        yard.local.destroy(&old).await.unwrap();
+        assert!(!layer.exists(), "nobody needs it");
         yard.close().await;
     }
 }
@@ -169,6 +208,29 @@ fn swapped(yard: &Yard, id: &carrel_model::SandboxId) -> u64 {
     yard.processes(id).iter().map(of).sum()
 }
 
+/// A process of the host whose memory the kernel may not move.
+struct Locked(std::process::Child);
+
+impl Locked {
+    fn start() -> Locked {
+        use std::io::BufRead;
+        let script = "import ctypes, time; assert ctypes.CDLL(None).mlockall(3) == 0; print('locked', flush=True); time.sleep(1000)";
+        let mut command = std::process::Command::new("/usr/bin/python3");
+        let mut child = command.args(["-c", script]).stdout(std::process::Stdio::piped()).spawn().unwrap();
+        let mut said = String::new();
+        std::io::BufReader::new(child.stdout.take().unwrap()).read_line(&mut said).unwrap();
+        assert_eq!(said, "locked\n");
+        Locked(child)
+    }
+}
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_frozen_goes_to_swap_when_memory_is_wanted_and_comes_back_whole() {
     let yard = Yard::open().await;
@@ -184,6 +246,13 @@ async fn what_is_frozen_goes_to_swap_when_memory_is_wanted_and_comes_back_whole(
     assert_eq!(yard.local.relieve().await, 1, "who is awake keeps its memory");
     assert!(swapped(&yard, &id) > 16 << 20, "{} bytes are in swap", swapped(&yard, &id));
     assert_eq!(yard.local.relieve().await, 0, "it is there already");
+    let locked = Locked::start();
+    assert_eq!(
+        carrel_linux::page_out(locked.0.id() as i32).unwrap(),
+        0,
+        "what stays in memory is not said to be in swap"
+    );
+    drop(locked);
     assert_eq!(yard.local.pause(&id, Depth::Frozen).await, Ok(Depth::PagedOut), "nobody comes up for less");
     assert_eq!(yard.local.resume(&id).await, Ok(Depth::PagedOut));
     yard.run(&id, "touch /asked").await;
@@ -201,7 +270,6 @@ async fn what_was_claimed_and_never_known_ends_and_what_is_known_stays() {
     let mut yard = Yard::with(DiskChoice::Folder, 2).await;
     let spec = yard.spec().await;
     let (known, unknown, unwanted) = (new_id(), new_id(), new_id());
-    assert!(!yard.local.claim(&known, &spec).await, "nothing waits yet");
     // The pool learns from the first, and fills behind it.
     let first = yard.create(&spec).await;
     for id in [&known, &unknown, &unwanted] {
@@ -225,5 +293,32 @@ async fn what_was_claimed_and_never_known_ends_and_what_is_known_stays() {
     }
     assert_eq!(yard.local.inspect(&unknown).await, Ok(Sighting::Missing));
     assert_eq!(yard.run(&known, "echo it works").await.out, "it works\n");
+    yard.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sandbox_moves_into_a_shell_that_waits() {
+    let yard = Yard::with_shells(DiskChoice::Folder, 1).await;
+    let spec = yard.spec().await;
+    let small = yard.spec_with(serde_json::json!({"memory_mb": 77, "pids": 33})).await;
+    let mut lives = vec![yard.create(&spec).await];
+    // One that fits, and one that has to be made to fit.
+    for spec in [&spec, &small] {
+        let shell = yard.shell().await;
+        let id = yard.create(spec).await;
+        assert_eq!(yard.record(&id)["name"], *shell, "it moved in");
+        lives.push(id);
+    }
+    for id in &lives {
+        let look = "test -c /proc/keys && test -c /dev/null && ls /dev/shm /dev/pts /usr/bin/env >/dev/null; echo $?";
+        assert_eq!(yard.run(id, look).await.out, "0\n");
+    }
+    let limit = |file: &str| {
+        let name = yard.record(&lives[2])["name"].as_str().unwrap().to_owned();
+        let files = cgroups(&yard.house()).into_iter().map(|house| house.join(&name).join(file));
+        files.into_iter().find_map(|file| std::fs::read_to_string(file).ok()?.trim().parse::<u64>().ok())
+    };
+    assert_eq!(limit("memory.limit_in_bytes").or(limit("memory.max")), Some(77 << 20));
+    assert_eq!(limit("pids.max"), Some(33));
     yard.close().await;
 }

@@ -73,11 +73,18 @@ fn confinement(yard: &Yard, id: &SandboxId) -> Vec<String> {
     let mut lines: Vec<String> =
         status.lines().filter(|line| told.iter().any(|name| line.starts_with(name))).map(Into::into).collect();
     lines.extend([read("uid_map"), read("gid_map"), read("limits"), read("cgroup")]);
-    lines.extend(read("mountinfo").lines().map(|line| {
-        let (before, after) = line.split_once(" - ").unwrap();
-        let fields: Vec<_> = before.split(' ').skip(3).collect();
-        format!("{} {}", fields.join(" "), after.split(' ').next().unwrap())
-    }));
+    let mounts = read("mountinfo");
+    let mut mounts: Vec<_> = mounts
+        .lines()
+        .map(|line| {
+            let (before, after) = line.split_once(" - ").unwrap();
+            let fields: Vec<_> = before.split(' ').skip(3).collect();
+            format!("{} {}", fields.join(" "), after.split(' ').next().unwrap())
+        })
+        .collect();
+    // No two are at one place, so that it does not matter which came first.
+    mounts.sort();
+    lines.extend(mounts);
     lines
 }
 

@@ -37,11 +37,36 @@ impl Yard {
 
     pub async fn with(disk: DiskChoice, pool: usize) -> Yard {
         assert!(rustix::process::geteuid().is_root(), "these tests make namespaces and need root");
+        Yard::of(|folder| config(folder, disk, pool)).await
+    }
+
+    /// One with shells, so many, and no pool.
+    pub async fn with_shells(disk: DiskChoice, shells: usize) -> Yard {
+        let pool = PoolSize { target: 0, cap: 0, shells };
+        Yard::of(|folder| Config { pool, ..config(folder, disk, 0) }).await
+    }
+
+    async fn of(config: impl FnOnce(&Path) -> Config) -> Yard {
         let folder = tempfile::tempdir().unwrap();
-        let config = config(folder.path(), disk, pool);
+        let config = config(folder.path());
         let local = config.clone().build().await.unwrap();
         let broom = Broom { folder: folder.path().to_owned(), house: config.house.clone() };
         Yard { _broom: broom, folder, local, config }
+    }
+
+    /// The name of the one shell that there is, once it waits.
+    pub async fn shell(&self) -> String {
+        while self.local.shells_waiting() == 0 {
+            tokio::task::yield_now().await;
+        }
+        let hollow = |record: &serde_json::Value| record["layers"].as_array().is_some_and(Vec::is_empty);
+        let shell = records(self.folder.path()).into_iter().find(hollow).expect("a shell has a record");
+        shell["name"].as_str().unwrap().to_owned()
+    }
+
+    /// The name of its house.
+    pub fn house(&self) -> String {
+        self.config.house.clone()
     }
 
     /// As after a restart of the server.
@@ -212,7 +237,7 @@ pub fn config(folder: &Path, disk: DiskChoice, pool: usize) -> Config {
         folder: folder.to_owned(),
         house: format!("test-{}", hex::encode(random_bytes::<6>())),
         launcher: (env!("CARGO_BIN_EXE_carrel-launcher").into(), vec![]),
-        pool: PoolSize { target: pool, cap: pool * 2 },
+        pool: PoolSize { target: pool, cap: pool * 2, shells: 0 },
         disk,
         hatch: Default::default(),
     }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use carrel_envd::{Envd, Event, Start};
+use carrel_envd::{Envd, EnvdError, Event, Start};
 use carrel_model::{SandboxId, sandbox::Spec};
 use carrel_sandbox::{
     Provider, Sighting,
@@ -95,6 +95,17 @@ impl Yard {
         usual_spec(&self.oci).await
     }
 
+    /// A small sandbox with other limits.
+    pub(crate) async fn spec_with(&self, limits: serde_json::Value) -> Spec {
+        let mut spec = self.spec().await;
+        let mut all = serde_json::to_value(spec.limits).unwrap();
+        for (name, value) in limits.as_object().unwrap() {
+            all[name] = value.clone();
+        }
+        spec.limits = serde_json::from_value(all).unwrap();
+        spec
+    }
+
     pub(crate) async fn create(&self, spec: &Spec) -> SandboxId {
         let id = new_id();
         self.oci.create(&id, spec).await.unwrap();
@@ -112,6 +123,15 @@ impl Yard {
     }
 
     pub(crate) async fn run_as(&self, id: &SandboxId, user: &str, command: &str) -> Ran {
+        self.start(id, user, command).await.unwrap()
+    }
+
+    /// The same, for a command that may not come to its end.
+    pub(crate) async fn try_run(&self, id: &SandboxId, command: &str) -> Result<Ran, EnvdError> {
+        self.start(id, "root", command).await
+    }
+
+    async fn start(&self, id: &SandboxId, user: &str, command: &str) -> Result<Ran, EnvdError> {
         let start = Start {
             program: "/bin/sh".into(),
             args: vec!["-c".into(), command.into()],
@@ -119,10 +139,12 @@ impl Yard {
             cwd: Some("/".into()),
             ..Start::default()
         };
-        let mut events = self.envd(id).await.start(&start).await.unwrap();
+        let lost = |error: carrel_sandbox::ProviderError| EnvdError::Unreachable(std::io::Error::other(error));
+        let endpoint = self.oci.endpoint(id).await.map_err(lost)?;
+        let mut events = Envd::new(endpoint.dial, endpoint.token).start(&start).await?;
         let (mut out, mut err, mut code) = (Vec::new(), Vec::new(), None);
         while let Some(event) = events.next().await {
-            match event.unwrap() {
+            match event? {
                 Event::Stdout(bytes) | Event::Terminal(bytes) => out.extend(bytes),
                 Event::Stderr(bytes) => err.extend(bytes),
                 Event::Ended(ended) => code = Some(ended.exit_code),
@@ -130,7 +152,8 @@ impl Yard {
             }
         }
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        Ran { code: code.unwrap(), out: text(out), err: text(err) }
+        let code = code.ok_or_else(|| EnvdError::Unreachable(std::io::ErrorKind::UnexpectedEof.into()))?;
+        Ok(Ran { code, out: text(out), err: text(err) })
     }
 
     /// The record of a sandbox, as it lies on disk.

@@ -48,6 +48,7 @@ fn whoever_takes_the_hosts_memory_is_the_first_to_be_ended() {
         // What cannot be limited is said.
         let lacks = yard.local.lacks(&id).await.unwrap();
         assert!(lacks.iter().any(|sentence| sentence.contains("memory")), "{lacks:?}");
+        assert!(!lacks.iter().any(|sentence| sentence.contains("processes are not limited")), "{lacks:?}");
     });
 }
 

@@ -58,7 +58,7 @@ pub fn as_plain_user<F: Future<Output = ()>>(test: &str, body: impl FnOnce(Arc<Y
             folder: folder.clone(),
             house: format!("test-{}", hex::encode(random_bytes::<6>())),
             launcher: (launcher, vec![]),
-            pool: PoolSize { target: 0, cap: 0 },
+            pool: PoolSize { target: 0, cap: 0, shells: 0 },
             disk: DiskChoice::Folder,
             hatch: Default::default(),
         };

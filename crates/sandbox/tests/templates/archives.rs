@@ -180,3 +180,18 @@ async fn a_layer_that_hides_everything_below_is_the_lowest() {
     assert_eq!(template.layers.len(), 1);
     assert!(exists(&house.at(&template.layers[0], "new")));
 }
+
+#[tokio::test]
+async fn an_archive_that_is_called_off_leaves_no_more_than_the_layers_that_are_whole() {
+    let house = House::open();
+    let plain = layers();
+    let promised: Vec<&[u8]> = plain.iter().map(Vec::as_slice).collect();
+    let (path, name) = (house.path("image.tar"), "tool".parse().unwrap());
+    fs::write(&path, gzip(&docker_save(&plain, &promised))).unwrap();
+    for (words, layers) in [("reading", 0), ("layer 1/2", 0), ("layer 2/2", 1)] {
+        let progress = Heard::default().progress_until(words);
+        let error = import_archive(&house.shelves, &name, &path, &progress).await.unwrap_err();
+        assert!(error.to_string().contains("called off"), "{words}: {error}");
+        assert_eq!((house.drafts(), house.layers()), (0, layers), "{words}");
+    }
+}

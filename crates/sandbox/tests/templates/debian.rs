@@ -82,3 +82,17 @@ async fn a_debian_that_is_called_off_leaves_nothing() {
     let folder = house.folder.path().display().to_string();
     assert!(!fs::read_to_string("/proc/self/mounts").unwrap().contains(&folder));
 }
+
+#[tokio::test]
+async fn a_debian_that_is_called_off_by_the_house_is_over_when_it_says_so() {
+    needs_root();
+    needs_mmdebstrap();
+    let house = House::open();
+    let progress = Heard::default().progress_until("running apt-get");
+    let name = "debian".parse().unwrap();
+    let error = Box::pin(make_debian(&house.shelves, &name, "bookworm", &[], &progress)).await.unwrap_err();
+    assert!(error.to_string().contains("called off"), "{error}");
+    assert_eq!((house.drafts(), house.layers()), (0, 0));
+    let folder = house.folder.path().display().to_string();
+    assert!(!fs::read_to_string("/proc/self/mounts").unwrap().contains(&folder));
+}

@@ -20,6 +20,7 @@ use std::{
 
 use carrel_sandbox::template::{LayerId, Progress, Shelves};
 use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
 
 /// Shelves in a folder that goes when the test ends.
 struct House {
@@ -80,6 +81,19 @@ impl Heard {
     fn progress(&self) -> Progress {
         let heard = self.0.clone();
         Progress::new(move |line| heard.lock().unwrap().push(line.to_owned()))
+    }
+
+    /// The same, and the making is called off when these words are said.
+    fn progress_until(&self, words: &'static str) -> Progress {
+        let (heard, end) = (self.0.clone(), CancellationToken::new());
+        let call_off = end.clone();
+        let listen = move |line: &str| {
+            heard.lock().unwrap().push(line.to_owned());
+            if line.contains(words) {
+                call_off.cancel();
+            }
+        };
+        Progress::new(listen).until(end)
     }
 
     fn all(&self) -> Vec<String> {

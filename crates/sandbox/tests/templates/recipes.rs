@@ -255,3 +255,28 @@ async fn a_recipe_on_a_recipe_shares_its_layers() {
     assert!(error.to_string().contains("make it again"), "{error}");
     assert!(!exists(&kitchen.house.path("context/anything")));
 }
+
+#[tokio::test]
+async fn a_recipe_that_is_called_off_ends_at_its_step_and_keeps_those_before_it() {
+    let kitchen = Kitchen::open().await;
+    let recipe = "FROM host\nUSER root\nRUN echo one > /one\nRUN echo two > /two\nRUN echo three > /three\n";
+    let order = Order {
+        name: "dish".parse().unwrap(),
+        recipe: parse(recipe).unwrap(),
+        context: None,
+        login: None,
+        caching: Caching::Use,
+        shell: Default::default(),
+    };
+    let progress = Heard::default().progress_until("step 3/4");
+    let error = Box::pin(build(&kitchen.house.shelves, &order, &kitchen.bench, &progress)).await.unwrap_err();
+    assert!(error.to_string().contains("called off"), "{error}");
+    assert_eq!(kitchen.house.drafts(), 0);
+    let heard = Heard::default();
+    kitchen.cook(recipe, &heard).await.unwrap();
+    assert!(
+        heard.has("step 2/4 RUN echo one > /one (cached)") && !heard.has("two > /two (cached)"),
+        "{:?}",
+        heard.all()
+    );
+}

@@ -7,13 +7,16 @@ use std::{
 
 use axum::{
     Router,
+    body::Body,
     extract::State,
     http::{HeaderMap, StatusCode, Uri, header},
     response::{IntoResponse, Response},
 };
 use carrel_sandbox::template::{Template, TemplateError, pull_image};
+use futures::{StreamExt, stream};
 use secrecy::SecretString;
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     Heard, House, needs_root,
@@ -31,6 +34,8 @@ struct Shelf {
     things: HashMap<String, (&'static str, Vec<u8>)>,
     asked: Vec<String>,
     login: Option<String>,
+    /// What is begun, and never ended.
+    stuck: Option<String>,
 }
 
 impl Registry {
@@ -99,6 +104,10 @@ async fn answer(State(registry): State<Registry>, uri: Uri, headers: HeaderMap) 
         return StatusCode::OK.into_response();
     }
     match shelf.things.get(uri.path()) {
+        Some((_, content)) if shelf.stuck.as_deref() == Some(uri.path()) => {
+            let half = Ok::<_, std::convert::Infallible>(content[..content.len() / 2].to_vec());
+            Body::from_stream(stream::once(async { half }).chain(stream::pending())).into_response()
+        }
         Some((kind, content)) => ([(header::CONTENT_TYPE, *kind)], content.clone()).into_response(),
         None => (StatusCode::NOT_FOUND, r#"{"errors":[{"code":"MANIFEST_UNKNOWN","message":"no"}]}"#).into_response(),
     }
@@ -233,4 +242,27 @@ async fn an_image_for_other_machines_says_which() {
     let error = pull(&house, &format!("{address}/team/tool:1"), None, &Heard::default()).await.unwrap_err();
     assert!(matches!(error, TemplateError::Unfit { .. }), "{error:?}");
     assert!(error.to_string().contains("it has linux/s390x"), "{error}");
+}
+
+#[tokio::test]
+async fn a_pull_that_is_called_off_hangs_up_and_leaves_nothing() {
+    let (house, registry) = (House::open(), Registry::default());
+    let plain = layers();
+    let packed = gzip(&plain[0]);
+    registry.image("1", std::slice::from_ref(&packed), &[&plain[0]]);
+    let place = format!("/v2/team/tool/blobs/{}", sum(&packed));
+    registry.0.lock().unwrap().stuck = Some(place.clone());
+    let reference = format!("{}/team/tool:1", registry.open().await);
+    let (name, end) = ("tool".parse().unwrap(), CancellationToken::new());
+    let progress = Heard::default().progress().until(end.clone());
+    let begun = async {
+        while !registry.0.lock().unwrap().asked.contains(&place) {
+            tokio::task::yield_now().await;
+        }
+        end.cancel();
+    };
+    let (pulled, ()) = tokio::join!(Box::pin(pull_image(&house.shelves, &name, &reference, None, &progress)), begun);
+    let error = pulled.unwrap_err();
+    assert!(error.to_string().contains("called off"), "{error}");
+    assert_eq!((house.drafts(), house.layers()), (0, 0));
 }

@@ -16,6 +16,7 @@ on_both_databases! {
     at_every_moment_the_ledger_is_whole_up_to_its_head,
     a_node_that_is_born_in_the_middle_of_a_burst_hears_the_rest,
     a_reader_that_changes_nodes_misses_nothing,
+    a_reader_hears_on_after_its_nodes_were_cut_off_from_the_bell,
     a_reader_far_behind_catches_up_in_order,
     entries_read_from_the_database_are_those_that_were_told,
 }
@@ -253,6 +254,32 @@ async fn a_reader_that_changes_nodes_misses_nothing(house: House) {
         let heard = read_until(&mut reader, Cursor(cursor.0 + 1)).await;
         assert_eq!(cursors(&heard), [cursor.0 + 1]);
         cursor = reader.cursor();
+    }
+}
+
+async fn a_reader_hears_on_after_its_nodes_were_cut_off_from_the_bell(house: House) {
+    let nodes = house.nodes(2).await;
+    let row = ask_for_sandbox(&nodes[0]).await;
+    let mut cursor = nodes[0].journal().head();
+    let mut reader = nodes[1].journal().follow(cursor);
+    let hang_up = format!(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+         WHERE application_name = 'carrel_{}' AND query ILIKE 'LISTEN%'",
+        house.options.schema
+    );
+    for _ in 0..5 {
+        // Those of both nodes; from the second time on it shows that they had come back.
+        let mut cut = 0;
+        while house.is_postgres() && cut < 2 {
+            cut += house.raw(&hang_up).await.unwrap();
+        }
+        // Told while nobody listens, and then once more.
+        for _ in 0..2 {
+            note(&nodes[0], &row.id, "told", 1).await.unwrap();
+            let heard = read_until(&mut reader, Cursor(cursor.0 + 1)).await;
+            assert_eq!(cursors(&heard), [cursor.0 + 1]);
+            cursor = reader.cursor();
+        }
     }
 }
 

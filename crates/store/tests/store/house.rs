@@ -72,6 +72,11 @@ impl House {
         House { options, place: Place::Postgres(url) }
     }
 
+    /// Whether several nodes can have it.
+    pub(crate) fn is_shared(&self) -> bool {
+        matches!(self.place, Place::Postgres(_))
+    }
+
     /// One node of the house.
     pub(crate) async fn open(&self) -> Store {
         Store::open(&self.options).await.unwrap()

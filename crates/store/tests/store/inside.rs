@@ -13,13 +13,15 @@ use crate::house::{House, a_key_id, a_sandbox, on_both_databases, random};
 on_both_databases![
     an_exec_and_what_it_printed_are_kept_in_one_breath,
     a_transcript_is_cut_the_same_way_by_whoever_writes_it,
+    the_oldest_of_a_sandbox_that_printed_too_much_are_forgotten_and_say_so,
     execs_are_listed_found_again_and_forgotten,
+    an_exec_that_another_node_follows_by_now_is_written_by_that_one_alone,
     a_template_is_kept_replaced_and_forgotten,
     a_sandbox_remembers_how_it_sleeps_and_when_it_is_idle,
 ];
 
-fn written(change: Result<(), StoreError>) {
-    change.unwrap();
+fn written<T>(change: Result<T, StoreError>) -> T {
+    change.unwrap()
 }
 
 fn an_exec(sandbox: &carrel_model::SandboxId, node: &NodeId, now: Timestamp) -> Exec {
@@ -124,6 +126,42 @@ async fn execs_are_listed_found_again_and_forgotten(house: House) {
     assert_eq!(store.execs().forget_before(Timestamp::MAX).await.unwrap(), 5);
 }
 
+async fn an_exec_that_another_node_follows_by_now_is_written_by_that_one_alone(house: House) {
+    let store = house.open().await;
+    let (one, other) = (NodeId::from_random(random()), NodeId::from_random(random()));
+    let (mut anywhere, mut at_home) = (a_sandbox(store.now()), a_sandbox(store.now()));
+    (anywhere.home, at_home.home) = (None, Some(one.clone()));
+    let (moves, stays) = (an_exec(&anywhere.id, &one, store.now()), an_exec(&at_home.id, &one, store.now()));
+    let rows = [(anywhere, moves.clone()), (at_home, stays.clone())];
+    for (sandbox, exec) in rows {
+        let change = store.change(move |tx| {
+            Box::pin(async move {
+                tx.insert_sandbox(&sandbox, None).await?;
+                tx.put_exec(&exec).await?;
+                tx.extend_transcript(&exec.id, &[], Extent::new(100), false).await
+            })
+        });
+        written(change.await);
+    }
+    // Only what runs where no node is needed can go on elsewhere.
+    let (from, to) = (one.clone(), other.clone());
+    let adopted = written(store.change(move |tx| Box::pin(async move { tx.adopt_execs(&from, &to).await })).await);
+    assert_eq!(adopted, [Exec { node: other.clone(), ..moves.clone() }]);
+    assert_eq!(store.execs().running(&one).await.unwrap(), std::slice::from_ref(&stays));
+    assert_eq!(store.execs().running(&other).await.unwrap(), adopted);
+    let late = Exec { exit_code: Some(9), status: ExecStatus::Ended, ..moves };
+    let put = written(store.change(move |tx| Box::pin(async move { tx.put_exec(&late).await })).await);
+    // Where there is one node alone nobody asks.
+    assert!(!put || !house.is_shared(), "whoever slept was not told");
+    assert_eq!(store.execs().running(&other).await.unwrap(), adopted, "whoever slept wrote over what was taken up");
+    // Whoever reads what is followed by nobody any more comes to its end.
+    let (id, reads) = (stays.id.clone(), store.clone());
+    let reader = tokio::spawn(async move { reads.transcripts().follow(&id, 0, 10).await });
+    written(store.change(move |tx| Box::pin(async move { tx.remove_node(&one).await })).await);
+    assert_eq!(written(reader.await.unwrap()), None);
+    assert_eq!(store.execs().find(&stays.id).await.unwrap().unwrap().status, ExecStatus::Lost);
+}
+
 async fn a_template_is_kept_replaced_and_forgotten(house: House) {
     let store = house.open().await;
     let node = NodeId::from_random(random());
@@ -185,4 +223,48 @@ async fn a_sandbox_remembers_how_it_sleeps_and_when_it_is_idle(house: House) {
     let stirred = stirred.await.unwrap();
     assert!(stirred.idle_at.is_some() && stirred.revision == sandbox.revision + 1);
     assert_eq!(store.sandboxes().find(&sandbox.id).await.unwrap(), Some(stirred));
+}
+
+async fn the_oldest_of_a_sandbox_that_printed_too_much_are_forgotten_and_say_so(house: House) {
+    let store = house.open().await;
+    let (mine, other) = (a_sandbox(store.now()).id, a_sandbox(store.now()).id);
+    let node = NodeId::from_random(random());
+    let begin = store.now();
+    let print = async |sandbox: &carrel_model::SandboxId, second: i64, is_over: bool| {
+        let exec = an_exec(sandbox, &node, begin + jiff::SignedDuration::from_secs(second));
+        let id = exec.id.clone();
+        let mut extent = Extent::new(10_000);
+        let chunks = extent.take(Stream::Stdout, vec![b'x'; 5_000].into());
+        let change = store.change(move |tx| {
+            Box::pin(async move {
+                tx.put_exec(&exec).await?;
+                tx.extend_transcript(&exec.id, &chunks, extent, is_over).await
+            })
+        });
+        written(change.await);
+        id
+    };
+    let runs = print(&mine, 0, false).await;
+    let old = print(&mine, 1, true).await;
+    let middle = print(&mine, 2, true).await;
+    let new = print(&mine, 3, true).await;
+    let theirs = print(&other, 0, true).await;
+    let length = async |id: &ExecId| store.transcripts().get(id).await.unwrap().length;
+
+    assert_eq!(store.transcripts().thin(&mine, 20_000).await.unwrap(), 0, "so much is allowed");
+    assert_eq!(store.transcripts().thin(&mine, 12_000).await.unwrap(), 5_000);
+    assert!(length(&old).await < 300, "the oldest that is over goes first");
+    for kept in [&runs, &middle, &new, &theirs] {
+        assert_eq!(length(kept).await, 5_000);
+    }
+    let left = store.transcripts().read(&old, 0, 10).await.unwrap();
+    let said = String::from_utf8(left[0].bytes.to_vec()).unwrap();
+    assert!(left.len() == 1 && left[0].stream == Stream::Carrel, "{left:?}");
+    assert!(said.contains("5000 bytes were printed here") && said.contains("12000 bytes in all"), "{said}");
+    assert_eq!(store.transcripts().follow(&old, said.len() as i64, 10).await.unwrap(), None, "it is over");
+    assert_eq!(store.transcripts().follow(&old, 4_000, 10).await.unwrap(), None, "whoever was further has its end");
+    assert_eq!(store.transcripts().get(&old).await.unwrap().dropped, 5_000);
+    assert_eq!(store.transcripts().thin(&mine, 12_000).await.unwrap(), 0, "once");
+    assert_eq!(store.transcripts().thin(&mine, 0).await.unwrap(), 10_000, "what runs is not touched");
+    assert_eq!(length(&runs).await, 5_000);
 }

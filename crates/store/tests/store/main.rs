@@ -12,6 +12,11 @@ mod leases;
 mod listing;
 mod opening;
 mod pulls;
+/// The same as everybody's: the kit itself stands above this crate.
+#[path = "../../../testkit/src/redis.rs"]
+#[allow(unreachable_pub, reason = "there it can be reached")]
+mod redis;
+mod released;
 mod requests;
 mod retention;
 mod transcripts;

@@ -6,13 +6,94 @@ use futures::{FutureExt, future::join_all};
 use jiff::SignedDuration;
 use serde_json::json;
 
-use crate::house::{House, on_both_databases};
+use crate::{
+    house::{House, on_both_databases},
+    redis::Redis,
+};
 
 on_both_databases! {
     a_lane_has_one_holder_and_one_who_comes_back_late_is_recognised,
+    a_lane_in_redis_has_one_holder_and_one_who_comes_back_late_is_recognised,
+    a_redis_that_forgets_everything_makes_nobody_wrong,
+    a_rate_is_counted_over_all_nodes,
+    a_sandbox_that_was_seen_is_remembered_as_newly_as_anybody_saw_it,
     a_word_is_new_once_however_many_hear_it_at_once,
     what_is_merged_stays_merged_and_what_says_nothing_new_is_not_told,
     a_base_is_told_of_once_for_each_move,
+}
+
+async fn a_lane_in_redis_has_one_holder_and_one_who_comes_back_late_is_recognised(mut house: House) {
+    let redis = Redis::start().await;
+    house.options.redis = Some(redis.url());
+    a_lane_has_one_holder_and_one_who_comes_back_late_is_recognised(house).await;
+}
+
+async fn a_redis_that_forgets_everything_makes_nobody_wrong(mut house: House) {
+    let mut redis = Redis::start().await;
+    house.options.redis = Some(redis.url());
+    let nodes = house.nodes(2).await;
+    let until = nodes[0].now() + SignedDuration::from_secs(60);
+    let first = nodes[0].lanes().take("app/main", "node_a:1", until).await.unwrap().unwrap();
+    assert!(nodes[1].lanes().take("app/main", "node_b:1", until).await.unwrap().is_none());
+    redis.restart(std::time::Duration::ZERO).await;
+    // Whoever asks while it is away hears so; whoever asks then finds the lane free.
+    let second = loop {
+        match nodes[1].lanes().take("app/main", "node_b:1", until).await {
+            Ok(Some(lane)) => break lane,
+            Ok(None) => panic!("it remembers"),
+            Err(StoreError::Redis { .. }) => tokio::task::yield_now().await,
+            Err(error) => panic!("{error}"),
+        }
+    };
+    assert!(second.token > first.token, "the database knows how far it was");
+    // Both believe that they hold it, and one of them is right.
+    assert!(!holds(&nodes[0], &first).await && holds(&nodes[1], &second).await);
+    // Its line broke with the old one; the next is a new one.
+    let still = loop {
+        match nodes[0].lanes().prolong(&first, until).await {
+            Err(StoreError::Redis { .. }) => {}
+            told => break told.unwrap(),
+        }
+    };
+    assert!(!still);
+}
+
+async fn a_rate_is_counted_over_all_nodes(mut house: House) {
+    let redis = Redis::start().await;
+    house.options.redis = Some(redis.url());
+    let nodes = house.nodes(2).await;
+    let mut let_in = 0;
+    let wait = loop {
+        match nodes[let_in % 2].redis().unwrap().admit("key_a", 1, 10).await.unwrap() {
+            None => let_in += 1,
+            Some(wait) => break wait,
+        }
+        assert!(let_in < 100, "nobody counts");
+    };
+    assert!((10..=12).contains(&let_in), "{let_in}");
+    assert!(wait <= std::time::Duration::from_secs(1), "{wait:?}");
+    assert_eq!(nodes[0].redis().unwrap().admit("key_b", 1, 10).await.unwrap(), None, "another key, another count");
+}
+
+async fn a_sandbox_that_was_seen_is_remembered_as_newly_as_anybody_saw_it(mut house: House) {
+    let redis = Redis::start().await;
+    house.options.redis = Some(redis.url());
+    let nodes = house.nodes(2).await;
+    let sandbox = crate::house::a_sandbox(nodes[0].now());
+    let mut view = carrel_model::public::SandboxView::from(&sandbox);
+    assert_eq!(nodes[0].remembered(&view.id).await, None);
+    view.revision = 5;
+    nodes[0].remember_view(&std::sync::Arc::new(view.clone()));
+    while nodes[1].remembered(&view.id).await.is_none() {}
+    // Somebody who read it earlier comes later.
+    let mut older = view.clone();
+    (older.revision, older.note) = (4, Some("old".into()));
+    nodes[1].remember_view(&std::sync::Arc::new(older));
+    let mut newer = view.clone();
+    newer.revision = 6;
+    nodes[1].remember_view(&std::sync::Arc::new(newer.clone()));
+    while nodes[0].remembered(&view.id).await.map(|seen| seen.revision) != Some(6) {}
+    assert_eq!(nodes[0].remembered(&view.id).await, Some(newer));
 }
 
 async fn a_lane_has_one_holder_and_one_who_comes_back_late_is_recognised(house: House) {
@@ -31,7 +112,11 @@ async fn a_lane_has_one_holder_and_one_who_comes_back_late_is_recognised(house: 
     assert!(nodes[0].lanes().note_sandbox(&first, Some(&sandbox)).await.unwrap());
     // Its holder was not heard of: its lease has run out.
     assert!(nodes[0].lanes().prolong(&first, nodes[0].now() - SignedDuration::from_secs(1)).await.unwrap());
-    let second = nodes[1].lanes().take("app/main", "node_b:2", until).await.unwrap().unwrap();
+    let second = loop {
+        if let Some(lane) = nodes[1].lanes().take("app/main", "node_b:2", until).await.unwrap() {
+            break lane;
+        }
+    };
     assert!(second.token > first.token);
     assert_eq!(second.left_behind, Some(sandbox), "whoever comes after a crash knows what to tidy up");
     assert!(!nodes[0].lanes().prolong(&first, until).await.unwrap());

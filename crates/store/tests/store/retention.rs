@@ -14,6 +14,25 @@ on_both_databases! {
     cursors_go_on_after_everything_was_forgotten,
     a_node_that_was_away_for_too_long_recovers,
     a_reader_that_waits_at_a_node_that_was_away_is_told,
+    what_is_long_gone_is_forgotten_and_what_lives_is_not,
+}
+
+async fn what_is_long_gone_is_forgotten_and_what_lives_is_not(house: House) {
+    let store = house.open().await;
+    let (lives, old, young) =
+        (ask_for_sandbox(&store).await, ask_for_sandbox(&store).await, ask_for_sandbox(&store).await);
+    for (sandbox, at) in [(&old, 1_000_000), (&young, 3_000_000)] {
+        let sql = format!("UPDATE sandboxes SET phase = 'gone', ended_at = {at} WHERE id = '{}'", sandbox.id);
+        house.raw(&sql).await.unwrap();
+    }
+    let between = Timestamp::from_second(2).unwrap();
+    assert_eq!(store.count_gone(between).await.unwrap(), 1);
+    assert_eq!(store.forget_gone(between).await.unwrap(), 1);
+    assert_eq!(store.forget_gone(between).await.unwrap(), 0);
+    assert_eq!(store.sandboxes().find(&old.id).await.unwrap(), None);
+    for sandbox in [lives, young] {
+        assert!(store.sandboxes().find(&sandbox.id).await.unwrap().is_some());
+    }
 }
 
 async fn a_reader_older_than_the_ledger_starts_over_at_its_head(house: House) {

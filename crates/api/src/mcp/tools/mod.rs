@@ -2,6 +2,7 @@
 
 mod git;
 mod inside;
+mod own;
 mod rest;
 
 use std::sync::Arc;
@@ -54,6 +55,8 @@ pub(super) enum Audience {
     Everybody,
     /// People and agents with a key.
     KeyHolders,
+    /// Everybody at the desk of one task, and nobody else: at other desks another tool of the same name takes more words.
+    OwnTask,
 }
 
 /// What a tool gives.
@@ -89,7 +92,7 @@ pub(super) enum Does {
 
 /// All of them.
 pub(super) fn all() -> impl Iterator<Item = &'static Row> {
-    rest::ROWS.iter().chain(inside::ROWS.iter()).chain(git::ROWS.iter())
+    rest::ROWS.iter().chain(inside::ROWS.iter()).chain(git::ROWS.iter()).chain(own::ROWS.iter())
 }
 
 /// Those that this desk sees.
@@ -98,7 +101,16 @@ pub(super) fn seen_by(desk: &Desk) -> impl Iterator<Item = &'static Row> {
     let is_narrow = scope.sandbox.is_some() || scope.task.is_some();
     all().filter(move |row| {
         // At a desk of one's own nothing is made and nobody else is looked for.
+        let knows = |name: &str| match name {
+            "sandbox_id" => scope.sandbox.is_some(),
+            "task_id" => scope.task.is_some(),
+            _ => true,
+        };
+        if row.audience == Audience::OwnTask {
+            return scope.task.is_some();
+        }
         let is_own = row.needs.iter().any(|name| ["sandbox_id", "task_id"].contains(name))
+            && row.needs.iter().all(|name| knows(name))
             || ["usage_show", "area_list"].contains(&row.name);
         (!is_inside || row.audience == Audience::Everybody) && (!is_narrow || is_own)
     })
@@ -109,7 +121,13 @@ impl Row {
     pub(super) fn listed(&self, desk: &Desk) -> Tool {
         let mut takes = (self.takes)();
         let mut needs = self.needs.to_vec();
-        for (name, known) in [("sandbox_id", desk.scope.sandbox.is_some()), ("task_id", desk.scope.task.is_some())] {
+        let scope = &desk.scope;
+        let known = [
+            ("sandbox_id", scope.sandbox.is_some()),
+            ("task_id", scope.task.is_some()),
+            ("repo", scope.repo.is_some()),
+        ];
+        for (name, known) in known {
             if known {
                 takes.as_object_mut().map(|takes| takes.remove(name));
                 needs.retain(|need| *need != name);
@@ -151,8 +169,15 @@ impl Row {
         let known = [
             ("sandbox_id", desk.scope.sandbox.as_ref().map(|id| Value::from(id.as_str()))),
             ("task_id", desk.scope.task.map(|id| Value::from(i64::from(id)))),
+            ("repo", desk.scope.repo.as_ref().map(|name| Value::from(name.as_str()))),
         ];
+        let is_narrow = known.iter().any(|(_, value)| value.is_some());
         for (name, value) in known {
+            if is_narrow && value.is_none() && name != "repo" && args.contains_key(name) {
+                return Err(Trouble(format!(
+                    "This server is for one desk alone, which has no {name}. Leave `{name}` out."
+                )));
+            }
             let Some(value) = value.filter(|_| takes.get(name).is_some()) else { continue };
             if args.get(name).is_some_and(|given| *given != value) {
                 return Err(Trouble(format!("This server is for {name} {value} alone. Leave `{name}` out.")));

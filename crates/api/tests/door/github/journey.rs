@@ -8,9 +8,16 @@ use std::{
 use carrel_forge::{Check, CheckState, CommitId, Forge, NewComment, Place, PullNumber, Side};
 use carrel_testkit::{EventStream, House, on_both_databases};
 use reqwest::{Method, StatusCode};
+use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 
-use super::{bare::Bare, description::file, standin::StandIn, upstream::Upstream};
+use super::{
+    app::{app_key, trust_app},
+    bare::Bare,
+    description::file,
+    standin::StandIn,
+    upstream::{Upstream, seen_in_processes},
+};
 use crate::{
     refused,
     repos::{Work, add, address, sync},
@@ -26,21 +33,44 @@ struct World {
     upstream: Arc<Upstream>,
 }
 
+/// What opens GitHub.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Opener {
+    Token,
+    App,
+}
+
 impl World {
     async fn open(database: &carrel_testkit::TestDatabase) -> World {
+        World::opened_by(database, Opener::Token).await
+    }
+
+    async fn opened_by(database: &carrel_testkit::TestDatabase, opener: Opener) -> World {
         let house = House::open(database).await;
         let bare = Bare::make(house.folder());
+        let opens = if opener == Opener::App { LENT.to_owned() + "*" } else { token() };
         let upstream = Arc::new(Upstream {
+            slug: "octo-org/hello-world".into(),
             folder: bare.folder.clone(),
-            token: Mutex::new(token()),
+            token: Mutex::new(opens),
             seen: Mutex::default(),
             broken: Mutex::default(),
         });
         let doors = upstream.routes();
         let standin = StandIn::over("/api/v3", Arc::new(bare.clone()), Arc::default(), doors).await;
-        standin.house.memory().tokens.insert(token(), ("carrel".into(), None));
         let world = World { house, standin, bare, upstream };
-        world.set_secret("github-token", &token()).await;
+        match opener {
+            Opener::Token => {
+                world.standin.house.memory().tokens.insert(token(), ("carrel".into(), None));
+                world.set_secret("github-token", &token()).await;
+            }
+            Opener::App => {
+                trust_app(&world.standin);
+                let key = app_key();
+                world.set_secret("github-app-id", &key.id).await;
+                world.set_secret("github-app-key", key.pem.expose_secret()).await;
+            }
+        }
         world.set_secret("webhook-secret", HOOK_SECRET).await;
         let source = format!("http://{}/octo-org/hello-world.git", world.standin.address);
         add(&world.house, json!({"source": source, "name": "hello", "forge": "github"})).await;
@@ -124,13 +154,16 @@ impl World {
     }
 }
 
+/// How the tokens begin that an app is lent here.
+const LENT: &str = "ghs_00000000";
+
 /// Put together here, so that it is in no file.
 fn token() -> String {
     ["ghp", "correct", "horse", "battery"].join("_")
 }
 
 /// The next news of a kind, and how many of its like came on the way.
-async fn news(events: &mut EventStream, what: &str) -> Value {
+pub(crate) async fn news(events: &mut EventStream, what: &str) -> Value {
     loop {
         let entry = serde_json::to_value(events.entry().await).unwrap();
         let found = entry["news"].as_array().into_iter().flatten().find(|news| news["what"] == what).cloned();
@@ -184,6 +217,48 @@ async fn a_test_of_the_connection_says_who_we_are_and_what_is_missing() {
 async fn work_is_published_opened_reviewed_checked_and_merged_at_github() {
     let database = carrel_testkit::TestDatabase::sqlite();
     let world = World::open(&database).await;
+    walk_the_whole_way(&world).await;
+    world.close().await;
+    database.drop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_app_goes_the_same_way_and_its_key_and_what_it_is_lent_are_seen_nowhere() {
+    let log = Log::default();
+    let kept = log.clone();
+    tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_writer(move || kept.clone()).init();
+    let database = carrel_testkit::TestDatabase::sqlite();
+    let world = World::opened_by(&database, Opener::App).await;
+    walk_the_whole_way(&world).await;
+    assert!(world.standin.house.memory().installations_asked > 0, "it was lent a token");
+    let pem = app_key().pem.expose_secret().to_owned();
+    // Lines of the key by themselves: whoever writes it down may write it in another form.
+    let mut secrets: Vec<&str> = pem.lines().filter(|line| !line.starts_with('-')).step_by(5).collect();
+    secrets.push(LENT);
+    assert!(secrets.len() > 4);
+    let mut files = Vec::new();
+    below(world.house.folder(), &mut files);
+    let files: Vec<_> = files.iter().map(|path| (path, std::fs::read(path).unwrap_or_default())).collect();
+    let logged = log.0.lock().unwrap().clone();
+    assert!(!logged.is_empty());
+    let audit = serde_json::to_vec(&world.get("/api/v1/audit").await).unwrap();
+    let listed = serde_json::to_vec(&world.get("/api/v1/secrets").await).unwrap();
+    for secret in secrets {
+        let holds = |content: &[u8]| content.windows(secret.len()).any(|part| part == secret.as_bytes());
+        let found: Vec<_> = files.iter().filter(|(_, content)| holds(content)).map(|(path, _)| path).collect();
+        assert!(found.is_empty(), "a secret is in {found:?}");
+        for (place, content) in [("the log", &logged), ("the audit", &audit), ("the list of secrets", &listed)] {
+            assert!(!holds(content), "a secret is in {place}");
+        }
+        assert_eq!(seen_in_processes(secret), [] as [String; 0]);
+    }
+    assert_eq!(*world.upstream.seen.lock().unwrap(), [] as [String; 0], "in a process list or environment");
+    world.close().await;
+    database.drop().await;
+}
+
+/// From a push in a sandbox to a merged pull.
+async fn walk_the_whole_way(world: &World) {
     let head = world.push(7, "greet.txt", "hello\n").await;
     let mut events = world.house.events("?kind=pull").await;
     let pull = world.open_pull(7).await;
@@ -260,6 +335,48 @@ async fn work_is_published_opened_reviewed_checked_and_merged_at_github() {
     assert_eq!(again, StatusCode::OK, "a second time finds it merged");
     let heard = world.house.store.seen_pulls().heard(&"hello".parse().unwrap(), 1).await.unwrap();
     assert_eq!(heard.keys().filter(|word| word.starts_with("comment")).count(), 3, "{heard:?}");
+}
+
+/// What a house leaves that dies after it put a branch onto its base, and before it published that: where the branch was,
+/// and where it is.
+pub(crate) async fn put_on_base(house: &House, bare: &Bare, forge: &str) -> (CommitId, CommitId) {
+    bare.push(&"main".parse().unwrap(), "README.md", "hello again\n");
+    sync(house, "hello").await;
+    let mirror = Bare { folder: house.folder().join("library/mirrors/hello/1.git"), ..bare.clone() };
+    let before = mirror.find("task-7").unwrap();
+    let tree = mirror.git(&["merge-tree", "--write-tree", "main", "task-7"]).unwrap();
+    let made = mirror.git(&["commit-tree", "-p", "main", "-m", "feat: greet", &tree]).unwrap();
+    mirror.git(&["update-ref", "refs/heads/task-7", &made]).unwrap();
+    let kept = format!("refs/carrel/pulls/{forge}/1-before-{made}");
+    mirror.git(&["update-ref", &kept, before.as_str()]).unwrap();
+    (before, made.parse().unwrap())
+}
+
+/// Merges what somebody looked at before its branch was put onto its base. The forge gets it first, and is asked then.
+pub(crate) async fn merge_what_was_put_on_base(house: &House, bare: &Bare, before: &CommitId, made: &CommitId) {
+    let merge = |head: &CommitId| {
+        house.request(Method::POST, "/api/v1/pulls/hello/1/merge").json(&json!({"head": head, "style": "merge"}))
+    };
+    let problem = refused(409, merge(before)).await;
+    assert_eq!(problem["type"], json!("/problems/merge-waits"), "{problem}");
+    assert_eq!(bare.find("task-7").as_ref(), Some(made), "it is published");
+    let nobodys: CommitId = "1".repeat(40).parse().unwrap();
+    let problem = refused(409, merge(&nobodys)).await;
+    assert_eq!(problem["type"], json!("/problems/merge-head-moved"), "that is not what it was made of: {problem}");
+    let (status, merged) = house.ask(merge(before)).await;
+    assert_eq!((status, &merged["phase"]), (StatusCode::OK, &json!("merged")), "{merged}");
+    assert_eq!(merged["head_commit"], json!(made));
+    assert_eq!(bare.git(&["rev-parse", "main^2"]).unwrap(), made.as_str(), "the new head, and no other");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_branch_that_was_put_onto_its_base_before_a_crash_is_published_and_merged_at_github() {
+    let database = carrel_testkit::TestDatabase::sqlite();
+    let world = World::open(&database).await;
+    world.push(7, "greet.txt", "hello\n").await;
+    world.open_pull(7).await;
+    let (before, made) = put_on_base(&world.house, &world.bare, "github").await;
+    merge_what_was_put_on_base(&world.house, &world.bare, &before, &made).await;
     world.close().await;
     database.drop().await;
 }

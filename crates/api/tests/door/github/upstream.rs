@@ -2,35 +2,36 @@
 
 use std::{
     path::PathBuf,
-    process::Stdio,
     sync::{Arc, Mutex},
 };
 
 use axum::{
     Router,
-    body::{Body, to_bytes},
+    body::Body,
     extract::{Request, State},
     http::{Response, StatusCode, header},
     routing::any,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
-use tokio::io::AsyncWriteExt;
+use carrel_testkit::git_answers;
 
 /// The door of one repository.
-pub(super) struct Upstream {
+pub(crate) struct Upstream {
+    /// What it is called there, such as `octo/hello`.
+    pub(crate) slug: String,
     /// The folder of the bare repository.
-    pub(super) folder: PathBuf,
-    /// Which token opens it.
-    pub(super) token: Mutex<String>,
+    pub(crate) folder: PathBuf,
+    /// Which token opens it; with a star at its end, every one that begins like that.
+    pub(crate) token: Mutex<String>,
     /// Where the token was seen while a client was at work: command lines and environments.
-    pub(super) seen: Mutex<Vec<String>>,
+    pub(crate) seen: Mutex<Vec<String>>,
     /// How often it answers that it is broken.
-    pub(super) broken: Mutex<usize>,
+    pub(crate) broken: Mutex<usize>,
 }
 
 impl Upstream {
-    pub(super) fn routes(self: &Arc<Self>) -> Router {
-        let path = format!("/{}/{}.git/{{*rest}}", super::words::OWNER, super::words::NAME);
+    pub(crate) fn routes(self: &Arc<Self>) -> Router {
+        let path = format!("/{}.git/{{*rest}}", self.slug);
         Router::new().route(&path, any(serve)).with_state(Arc::clone(self))
     }
 
@@ -38,7 +39,12 @@ impl Upstream {
         let token = self.token.lock().unwrap().clone();
         let shown = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
         let basic = shown.and_then(|shown| STANDARD.decode(shown.strip_prefix("Basic ")?).ok());
-        basic.is_some_and(|basic| String::from_utf8_lossy(&basic).rsplit(':').next() == Some(&token))
+        let shown =
+            basic.map(|basic| String::from_utf8_lossy(&basic).rsplit(':').next().unwrap_or_default().to_owned());
+        shown.is_some_and(|shown| match token.strip_suffix('*') {
+            Some(beginning) => shown.starts_with(beginning),
+            None => shown == token,
+        })
     }
 }
 
@@ -56,40 +62,14 @@ async fn serve(State(upstream): State<Arc<Upstream>>, request: Request) -> Respo
         return asking.body(Body::empty()).unwrap();
     }
     let token = upstream.token.lock().unwrap().clone();
-    upstream.seen.lock().unwrap().extend(seen_in_processes(&token));
-    let (parts, body) = request.into_parts();
-    let body = to_bytes(body, 64 << 20).await.unwrap();
-    let start = format!("/{}/{}.git", super::words::OWNER, super::words::NAME);
-    let header = |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let mut backend = tokio::process::Command::new("git");
-    backend.arg("http-backend").env_clear().env("PATH", std::env::var_os("PATH").unwrap());
-    backend.env("GIT_PROJECT_ROOT", &upstream.folder).env("GIT_HTTP_EXPORT_ALL", "1").env("REMOTE_USER", "somebody");
-    backend.env("PATH_INFO", parts.uri.path().strip_prefix(&start).unwrap());
-    backend.env("QUERY_STRING", parts.uri.query().unwrap_or_default()).env("REQUEST_METHOD", parts.method.as_str());
-    backend.env("CONTENT_TYPE", header("content-type")).env("HTTP_CONTENT_ENCODING", header("content-encoding"));
-    backend.env("GIT_PROTOCOL", header("git-protocol")).env("CONTENT_LENGTH", body.len().to_string());
-    backend.stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut child = backend.spawn().unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    let speak = async move {
-        let _ = stdin.write_all(&body).await;
-    };
-    let (_, output) = tokio::join!(speak, child.wait_with_output());
-    let output = output.unwrap().stdout;
-    let end = output.windows(4).position(|four| four == b"\r\n\r\n").unwrap();
-    let mut response = Response::builder();
-    for line in String::from_utf8_lossy(&output[..end]).lines() {
-        let (name, value) = line.split_once(": ").unwrap();
-        response = match name {
-            "Status" => response.status(value[..3].parse::<u16>().unwrap()),
-            _ => response.header(name, value),
-        };
-    }
-    response.body(Body::from(output[end + 4..].to_vec())).unwrap()
+    upstream.seen.lock().unwrap().extend(seen_in_processes(token.trim_end_matches('*')));
+    let prefix = format!("/{}.git", upstream.slug);
+    let (head, content) = git_answers(&upstream.folder, &prefix, request).await;
+    head.body(Body::from(content)).unwrap()
 }
 
 /// Every command line and environment on this machine that holds a text.
-fn seen_in_processes(text: &str) -> Vec<String> {
+pub(crate) fn seen_in_processes(text: &str) -> Vec<String> {
     let mut seen = Vec::new();
     for entry in std::fs::read_dir("/proc").unwrap().flatten() {
         for file in ["cmdline", "environ"] {

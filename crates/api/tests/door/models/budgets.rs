@@ -56,6 +56,48 @@ on_both_databases! {
         database.drop().await;
     }
 
+    async fn how_the_budget_of_a_task_stands_is_written_on_its_card_and_its_timeline(database: TestDatabase) {
+        let upstream = Upstream::open().await;
+        let house = House::build(&database, upstream.setup()).await;
+        let post = |path: &str, body: serde_json::Value| house.request(Method::POST, &format!("/api/v1{path}")).json(&body);
+        assert_eq!(house.ask(post("/repos", json!({"new": true, "name": "town"}))).await.0, 201);
+        let (status, card) = house.ask(post("/tasks", json!({"repo": "town", "title": "Be frugal", "budget_usd": 0.01}))).await;
+        assert_eq!((status.as_u16(), card.get("budget_state")), (201, None), "{card}");
+        let (_, sandbox) = house.ask(post("/sandboxes?wait=ready", json!({"task_id": 1}))).await;
+        let (_, inside) = house.mint(json!({"name": "inside", "role": "sandbox", "sandbox_id": sandbox["id"]})).await;
+        let ask = || {
+            upstream.will_say(200, message(1000, 0));
+            house.ask(house.request_as(&inside, Method::POST, "/llm/anthropic/v1/messages").body(r#"{"model":"claude-sonnet-4-5"}"#))
+        };
+        let look = |path: &str| house.ask(house.request(Method::GET, &format!("/api/v1/tasks/1{path}")));
+        // $0.003 each. What was told is written by the time the answer of the next one is there.
+        for (times, state) in [(2, None), (1, Some("warning")), (1, Some("spent"))] {
+            for _ in 0..times {
+                assert_eq!(ask().await.0, 200);
+            }
+            let (_, task) = loop {
+                let seen = look("").await;
+                if seen.1["cost_usd"].as_f64().unwrap() > if state == Some("spent") { 0.0119 } else if state.is_some() { 0.0089 } else { 0.0059 } {
+                    break seen;
+                }
+            };
+            assert_eq!(task.get("budget_state").and_then(|it| it.as_str()), state, "{task}");
+        }
+        let (_, timeline) = look("/timeline").await;
+        let notes: Vec<&str> = timeline["items"].as_array().unwrap().iter().filter(|it| it["kind"] == "note").map(|it| it["text"].as_str().unwrap()).collect();
+        assert_eq!(notes.len(), 2, "{timeline}");
+        assert!(notes[0].starts_with("The budget is nearly spent: task 1 has spent $0.0090 of its budget of $0.01 on models"), "{notes:?}");
+        assert!(notes[1].starts_with("The budget is spent, and models are not asked any more") && notes[1].contains("`carrel task set 1 --budget USD` raises it"), "{notes:?}");
+        assert_eq!(ask().await.0, 402);
+
+        // Another amount is another matter.
+        let (_, raised) = house.ask(house.request(Method::PATCH, "/api/v1/tasks/1").json(&json!({"budget_usd": 1.0}))).await;
+        assert_eq!(raised.get("budget_state"), None, "{raised}");
+        assert_eq!(ask().await.0, 200);
+        house.close().await;
+        database.drop().await;
+    }
+
     async fn the_house_has_a_budget_for_a_day_and_those_at_once_overshoot_by_no_more_than_themselves(database: TestDatabase) {
         let upstream = Upstream::open().await;
         let mut setup = upstream.setup();

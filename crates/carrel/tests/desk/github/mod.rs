@@ -9,7 +9,9 @@ mod description;
 #[path = "../../../../forge/tests/forges/github/desk.rs"]
 #[allow(dead_code, reason = "shared with the tests of the forges")]
 mod desk;
+mod refusals;
 mod rules;
+mod settled;
 #[path = "../../../../forge/tests/forges/github/standin.rs"]
 #[allow(dead_code, reason = "shared with the tests of the forges")]
 mod standin;

@@ -11,22 +11,23 @@ use super::{bare::Bare, standin::StandIn, upstream::Upstream};
 use crate::{tasks::COMMITS, yard::Yard};
 
 /// A yard, a GitHub, and a repository at it.
-struct World {
-    yard: Yard,
-    standin: StandIn,
-    bare: Bare,
+pub(crate) struct World {
+    pub(crate) yard: Yard,
+    pub(crate) standin: StandIn,
+    pub(crate) bare: Bare,
     upstream: Arc<Upstream>,
 }
 
 const FIRST: PullNumber = PullNumber(1);
 
 impl World {
-    async fn open(rules: Value) -> World {
+    pub(crate) async fn open(rules: Value) -> World {
         let yard = Yard::open().await;
         let bare = Bare::make(yard.house.folder());
         // Put together here, so that it is in no file.
         let token = ["ghp", "purple", "monkey", "dishwasher"].join("_");
         let upstream = Arc::new(Upstream {
+            slug: "octo-org/hello-world".into(),
             folder: bare.folder.clone(),
             token: Mutex::new(token.clone()),
             seen: Mutex::default(),
@@ -45,7 +46,7 @@ impl World {
     }
 
     /// The first pull, as GitHub has it.
-    async fn pull(&self) -> Pull {
+    pub(crate) async fn pull(&self) -> Pull {
         self.standin.house.forge.get(FIRST).await.unwrap()
     }
 
@@ -56,14 +57,14 @@ impl World {
     }
 
     /// A program there says how far it is with the head.
-    async fn check(&self, state: CheckState) -> CommitId {
+    pub(crate) async fn check(&self, state: CheckState) -> CommitId {
         let head = self.pull().await.head_commit;
         let check = Check { name: "ci".into(), state, summary: None, url: None, at: None };
         self.standin.house.forge.report(&head, &check).await.unwrap();
         head
     }
 
-    async fn close(self) {
+    pub(crate) async fn close(self) {
         self.standin.assert_by_the_book();
         drop(self.standin);
         self.yard.close().await;

@@ -102,12 +102,61 @@ impl Stage {
         let seen = self.model.seen();
         assert!(!seen.is_empty() && seen.iter().all(|seen| seen.key.as_deref() == Some(KEY)), "{:?}", seen[0].key);
         assert!(seen.iter().any(|seen| seen.body.to_string().contains("Carrel-Task")), "the rules were not told");
+        self.search();
         self.yard.close().await;
         self.database.drop().await;
     }
 }
 
 const KEY: &str = "sk-do-not-show-this";
+
+impl Stage {
+    /// Looks for the key where it must not be: in the files of all sandboxes and of the house, in the database (timeline,
+    /// transcripts, journal), in every git object, and in the environment and the command line of every process.
+    fn search(&self) {
+        let mut looked = 0;
+        let mut folders = vec![self.yard.house.folder().to_owned()];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+                match entry.file_type() {
+                    Ok(kind) if kind.is_dir() => folders.push(entry.path()),
+                    Ok(kind) if kind.is_file() => {
+                        looked += 1;
+                        let held = std::fs::read(entry.path()).unwrap_or_default();
+                        assert!(!has_key(&held), "the key is in {}", entry.path().display());
+                    }
+                    _ => {}
+                }
+            }
+        }
+        assert!(looked > 100, "only {looked} files were looked at");
+        let url = self.database.url();
+        let file = url.trim_start_matches("sqlite:").trim_start_matches("//").split('?').next().unwrap();
+        for end in ["", "-wal"] {
+            let held = std::fs::read(format!("{file}{end}")).unwrap_or_default();
+            assert!(end == "-wal" || !held.is_empty(), "there is no database at {file}");
+            assert!(!has_key(&held), "the key is in the database");
+        }
+        let objects = std::process::Command::new("git")
+            .args(["-c", "safe.directory=*", "cat-file", "--batch-all-objects", "--batch"])
+            .current_dir(self.yard.mirror("hello"))
+            .output()
+            .unwrap();
+        assert!(objects.status.success() && !objects.stdout.is_empty());
+        assert!(!has_key(&objects.stdout), "the key is in a git object");
+        for process in std::fs::read_dir("/proc").unwrap().flatten() {
+            let Ok(pid) = process.file_name().to_string_lossy().parse::<u32>() else { continue };
+            for file in ["cmdline", "environ"] {
+                let shown = std::fs::read(process.path().join(file)).unwrap_or_default();
+                assert!(!has_key(&shown), "the key is in {file} of {pid}");
+            }
+        }
+    }
+}
+
+fn has_key(bytes: &[u8]) -> bool {
+    bytes.windows(KEY.len()).any(|window| window == KEY.as_bytes())
+}
 
 /// A test that fails, a file, the same test again, a commit: a merged pull, and its cost as the gateway counted it.
 async fn mends(name: &'static str) {

@@ -23,6 +23,18 @@ async fn a_judge_scores_the_attempts_and_the_best_one_is_kept() {
     assert_eq!(scores, [&json!(1.0), &json!(2.0), &json!(3.0)], "{judged}");
     assert_eq!(yard.look("/api/v1/tasks/1").await["phase"], "in_review", "a judge alone closes nothing");
 
+    // One that is not there, and one that fails on all of them, promote nobody, whatever they print.
+    for command in ["nosuchjudge", "echo 12 tests failed: 12; exit 2"] {
+        let body = json!({"command": command, "promote": true});
+        let (status, problem) =
+            yard.house.ask(yard.house.request(Method::POST, "/api/v1/tasks/1/judge").json(&body)).await;
+        assert_eq!(status, StatusCode::CONFLICT, "{problem}");
+        assert!(problem["detail"].as_str().unwrap().contains("none was promoted"), "{problem}");
+        for task in 1..=3 {
+            assert_eq!(yard.look(&format!("/api/v1/tasks/{task}")).await["want"], "review", "{command}");
+        }
+    }
+
     // Another judge turns it round: the fewest points count. Exit codes count where no number is printed.
     let command = "test \"$(cat points.txt)\" = 'points 2'";
     let judged = yard.post("/api/v1/tasks/3/judge", json!({"command": command, "promote": true})).await;
@@ -39,6 +51,8 @@ async fn a_judge_scores_the_attempts_and_the_best_one_is_kept() {
     let best = yard.act(&json!({"id": 2}), "merge", "merged").await;
     assert_eq!(best["score"], 1.0);
     assert_eq!(yard.show("hello", "main:points.txt").await, "points 2");
+    let diff = yard.house.request(Method::GET, "/api/v1/tasks/2/diff").send().await.unwrap().text().await.unwrap();
+    assert!(diff.contains("+points 2"), "a task that is merged still shows what it changed: {diff}");
     drop(first);
     yard.close().await;
 }
@@ -150,5 +164,59 @@ async fn a_sandbox_is_opened_at_a_checkpoint_and_is_nobodys_desk() {
     assert_eq!(saved, "one\ntwo", "what is done there is nobody's work");
     let wrong = yard.house.request(Method::POST, "/api/v1/tasks/1/open?from=1");
     assert_eq!(yard.house.ask(wrong).await.0, StatusCode::UNPROCESSABLE_ENTITY);
+    yard.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_whose_base_got_another_name_follows_it_and_shows_what_it_changed_when_it_is_merged() {
+    let yard = Yard::open().await;
+    let upstream = yard.repo("hello").await;
+    yard.agent("scribe", "echo wish >wish.txt && git add -A && git commit -qm 'feat: a wish'").await;
+    let task = yard.task("hello", "scribe", "Write down a wish", "in_review").await;
+    git(Some(&upstream), &["branch", "-m", "main", "trunk"]).await;
+    yard.sync("hello").await;
+    let change = async |base: &str| {
+        let request = yard.house.request(Method::PATCH, "/api/v1/tasks/1").json(&json!({"base": base}));
+        yard.house.ask(request).await
+    };
+    let (status, problem) = change("nosuch").await;
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{problem}");
+    assert_eq!(yard.look("/api/v1/tasks/1").await["base"], "trunk");
+    let beside = json!({"repo": "hello", "agent": "scribe", "title": "Beside", "base": "nosuch"});
+    let (status, problem) = yard.house.ask(yard.house.request(Method::POST, "/api/v1/tasks").json(&beside)).await;
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{problem}");
+    git(Some(&upstream), &["branch", "release"]).await;
+    yard.sync("hello").await;
+    for base in ["release", "trunk"] {
+        let (status, changed) = change(base).await;
+        assert_eq!((status, &changed["base"]), (StatusCode::OK, &json!(base)), "{changed}");
+    }
+    yard.act(&task, "merge", "merged").await;
+    assert_eq!(yard.show("hello", "trunk:wish.txt").await, "wish");
+    // Its branch and its saves are gone; what it changed is still known.
+    let diff = yard.house.request(Method::GET, "/api/v1/tasks/1/diff").send().await.unwrap().text().await.unwrap();
+    assert!(diff.contains("+wish"), "{diff}");
+    yard.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_taken_back_upstream_does_not_come_back_with_a_task_that_began_at_it() {
+    let yard = Yard::open().await;
+    let upstream = yard.repo("hello").await;
+    std::fs::write(upstream.join("leaked.txt"), "secret\n").unwrap();
+    crate::yard::commit(&upstream, "feat: what should not be there").await;
+    yard.sync("hello").await;
+    yard.agent("scribe", "echo wish >wish.txt && git add -A && git commit -qm 'feat: a wish'").await;
+    let task = yard.task("hello", "scribe", "Write down a wish", "in_review").await;
+    git(Some(&upstream), &["reset", "-q", "--hard", "HEAD~1"]).await;
+    std::fs::write(upstream.join("other.txt"), "other\n").unwrap();
+    crate::yard::commit(&upstream, "feat: something else instead").await;
+    yard.sync("hello").await;
+    yard.act(&task, "merge", "merged").await;
+    let mirror = yard.mirror("hello");
+    let files = git(Some(&mirror), &["ls-tree", "-r", "--name-only", "main"]).await;
+    assert!(files.contains("wish.txt") && files.contains("other.txt") && !files.contains("leaked.txt"), "{files}");
+    let ever = git(Some(&mirror), &["log", "--format=", "--name-only", "main"]).await;
+    assert!(!ever.contains("leaked.txt"), "{ever}");
     yard.close().await;
 }

@@ -15,7 +15,7 @@ impl Yard {
     }
 
     /// Calls a tool of `/mcp` as whoever works at a desk does: from inside.
-    async fn tool_inside(&self, desk: &SandboxView, method: &str, params: Value) -> Value {
+    pub(super) async fn tool_inside(&self, desk: &SandboxView, method: &str, params: Value) -> Value {
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
         let script = format!(
             "post() {{ curl -sS -D /tmp/head -H 'content-type: application/json' -H 'accept: application/json, text/event-stream' \
@@ -27,6 +27,55 @@ impl Yard {
         );
         serde_json::from_str(&self.sh(desk, &script).await).unwrap()
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whom_a_desk_may_talk_to_is_said_by_its_repository_and_its_agent_unless_the_card_says() {
+    let yard = Yard::open().await;
+    yard.hosted("hello", json!({})).await;
+    yard.agent("scribe", COMMITS).await;
+    let change = async |path: &str, network: Value| {
+        let request = yard.house.request(reqwest::Method::PATCH, path).json(&json!({"network": network}));
+        yard.house.ask(request).await
+    };
+    let (repo, agent) = ("/api/v1/repos/hello", "/api/v1/agents/scribe");
+    let headers = json!({"one.example": {"x-key": "Bearer ${e2b.secrets.one}"}});
+    let rule = json!({"mode": "allow", "allow": ["one.example"], "headers": headers});
+    let (status, changed) = change(repo, rule.clone()).await;
+    assert_eq!((status, &changed["network"]), (StatusCode::OK, &rule), "{changed}");
+    let (status, changed) = change(agent, json!({"mode": "allow", "allow": ["two.example"]})).await;
+    assert_eq!((status, &changed["network"]["allow"]), (StatusCode::OK, &json!(["two.example"])), "{changed}");
+    // A rule is shown: it writes down nothing that is secret.
+    for secret in [
+        json!({"mode": "allow", "allow": ["one.example"], "headers": {"one.example": {"x-key": "hunter2"}}}),
+        json!({"mode": "open", "proxy": {"address": "proxy.example:1080", "username": "a", "password": "hunter2"}}),
+    ] {
+        for path in [repo, agent] {
+            let (status, problem) = change(path, secret.clone()).await;
+            assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{problem}");
+            assert!(!problem.to_string().contains("hunter2"), "{problem}");
+        }
+    }
+    let task = yard.task("hello", "scribe", "Write down a wish", "in_review").await;
+    assert_eq!(task["network"]["allow"], json!(["one.example", "two.example"]), "{task:#}");
+    let desk = yard.look(&format!("/api/v1/sandboxes/{}", task["sandbox_id"].as_str().unwrap())).await;
+    assert_eq!((&desk["network"]["mode"], &desk["network"]["allow"]), (&json!("allow"), &task["network"]["allow"]));
+    assert_eq!(desk["network"]["headers"], headers, "{desk:#}");
+    let closed = json!({"repo": "hello", "agent": "scribe", "title": "Alone", "network": {"mode": "none"}});
+    let closed = yard.post("/api/v1/tasks", closed).await;
+    assert_eq!((&closed["network"]["mode"], &closed["network"]["allow"]), (&json!("none"), &json!([])), "{closed:#}");
+    let session = yard.post("/api/v1/sessions", json!({"agent": "scribe"})).await;
+    let desk = yard.look(&format!("/api/v1/sandboxes/{}", session["sandbox_id"].as_str().unwrap())).await;
+    assert_eq!(desk["network"]["allow"], json!(["two.example"]), "{desk:#}");
+    let (_, changed) = change(repo, json!({"mode": "none"})).await;
+    assert_eq!(changed["network"], Value::Null, "{changed}");
+    yard.house
+        .ask(
+            yard.house
+                .request(reqwest::Method::DELETE, &format!("/api/v1/sessions/{}", session["id"].as_str().unwrap())),
+        )
+        .await;
+    yard.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -153,13 +202,33 @@ async fn a_file_says_which_tools_are_for_whom() {
 async fn a_host_that_is_not_on_the_list_is_told_with_what_would_allow_it() {
     let yard = Yard::open().await;
     yard.hosted("hello", json!({})).await;
-    yard.agent("scribe", &format!("curl -sS -m 20 -x http://127.0.0.1:49980 http://example.org/; {COMMITS}")).await;
+    let curl = "curl -sS -m 20 -x http://127.0.0.1:49980";
+    let calls = format!("{curl} http://example.org/; {curl} http://example.org/; {curl} http://example.org:8080/");
+    yard.agent("scribe", &format!("{calls}; {COMMITS}")).await;
     let body = json!({"repo": "hello", "agent": "scribe", "title": "Look outside", "start": true,
         "network": {"mode": "allow", "allow": ["example.net"]}});
     let task = yard.post("/api/v1/tasks?wait=in_review&timeout=300", body).await;
     let desk = task["sandbox_id"].as_str().unwrap();
     let way = format!("`carrel sandbox network {desk} --allow example.org` would allow it.");
-    while !yard.said(&task, "note", "house").await.iter().any(|note| note.contains(&way)) {}
+    let refused = loop {
+        let seen = yard.look(&format!("/api/v1/sandboxes/{desk}/refused")).await;
+        let times: u64 = seen["items"].as_array().unwrap().iter().map(|it| it["times"].as_u64().unwrap()).sum();
+        let notes = yard.said(&task, "note", "house").await;
+        if times == 3 && notes.iter().any(|note| note.contains(&way)) {
+            assert_eq!(notes.iter().filter(|note| note.contains("example.org")).count(), 1, "once: {notes:#?}");
+            break seen;
+        }
+    };
+    let ports: Vec<_> = refused["items"].as_array().unwrap().iter().map(|it| (&it["port"], &it["times"])).collect();
+    assert_eq!(ports, [(&json!(8080), &json!(1)), (&json!(80), &json!(2))], "the newest first: {refused}");
+    let why = refused["items"][1]["why"].as_str().unwrap();
+    assert!(why.contains("example.org:80 is not on the list"), "{refused}");
+    let audit = yard.look("/api/v1/audit?action=sandbox.network&outcome=denied").await;
+    let denied = audit["items"].as_array().unwrap();
+    assert!(denied.len() == 1 && denied[0]["detail"].as_str().unwrap().contains("example.org"), "{audit}");
+    let log = yard.look(&format!("/api/v1/sandboxes/{desk}/logs")).await;
+    let told = |line: &Value| line["text"].as_str().unwrap().contains("example.org:80 is not on the list");
+    assert_eq!(log["items"].as_array().unwrap().iter().filter(|line| told(line)).count(), 1, "once: {log}");
     let path = format!("/api/v1/sandboxes/{desk}/hosts");
     let allowed = yard.post(&path, json!({"allow": ["example.org", "example.net"]})).await;
     assert_eq!(allowed["network"]["allow"], json!(["example.net", "example.org"]), "{allowed}");

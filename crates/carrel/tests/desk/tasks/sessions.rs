@@ -101,6 +101,78 @@ async fn a_session_whose_desk_was_paused_and_ended_goes_on_from_its_save() {
     yard.close().await;
 }
 
+impl Yard {
+    /// Everything below the folder of the house that the desks wrote to files of this name.
+    fn written(&self, name: &str) -> Vec<std::path::PathBuf> {
+        let (mut found, mut folders) = (Vec::new(), vec![self.house.folder().to_owned()]);
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+                let path = entry.path();
+                match entry.file_type() {
+                    Ok(kind) if kind.is_dir() => folders.push(path),
+                    Ok(kind) if kind.is_file() && path.ends_with(name) => found.push(path),
+                    _ => {}
+                }
+            }
+        }
+        found
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_desk_that_comes_back_wrong_is_left_behind_for_one_from_the_last_save() {
+    let yard = Yard::open().await;
+    yard.repo("hello").await;
+    yard.agent("writer", &format!("{NOTES}; git add -A; git commit -qm 'docs: noted'; echo loose >>loose.txt")).await;
+    let (session, path) = yard.session("writer", "hello").await;
+    let branch = format!("session-{}", session["id"].as_str().unwrap().trim_start_matches("ses_"));
+    let base = git(Some(&yard.mirror("hello")), &["rev-parse", "main"]).await;
+    // The branch is back where it began; another one is checked out; nothing can be read.
+    type Deed<'a> = &'a dyn Fn(&std::path::Path);
+    let sabotage: [(&str, Deed<'_>); 3] = [
+        ("it came back at", &|git| std::fs::write(git.join("refs/heads").join(&branch), format!("{base}\n")).unwrap()),
+        ("it came back on `elsewhere`", &|git| {
+            std::fs::copy(git.join("refs/heads").join(&branch), git.join("refs/heads/elsewhere")).unwrap();
+            std::fs::write(git.join("HEAD"), "ref: refs/heads/elsewhere\n").unwrap();
+        }),
+        ("it came back without its checkout", &|git| std::fs::write(git.join("HEAD"), "nonsense\n").unwrap()),
+    ];
+    let mut said = String::new();
+    for (round, (words, break_it)) in sabotage.into_iter().enumerate() {
+        yard.converse(&path, "one more").await;
+        said.push_str("one more\n");
+        let desk = yard.look(&path).await["sandbox_id"].as_str().unwrap().to_owned();
+        let head = yard.inside(&desk, "cd /workspace && git rev-parse HEAD").await;
+        yard.post(&format!("/api/v1/sandboxes/{desk}/pause?wait=paused&timeout={PATIENCE}"), json!({"depth": "files"}))
+            .await;
+        let refs = yard.written(&format!(".git/refs/heads/{branch}"));
+        let mine = refs.iter().find(|file| std::fs::read_to_string(file).is_ok_and(|text| text.trim() == head));
+        let mine = mine.unwrap_or_else(|| panic!("where is {branch} of {desk}? {refs:?}"));
+        break_it(mine.ancestors().nth(3).unwrap());
+
+        yard.converse(&path, "and another").await;
+        said.push_str("and another\n");
+        let now = yard.look(&path).await["sandbox_id"].as_str().unwrap().to_owned();
+        assert_ne!(now, desk, "{round}: another desk; {:?}", yard.notes(&path).await);
+        let notes = yard.notes(&path).await;
+        let told = notes.iter().filter(|note| note.contains(words) && note.contains("goes on from the last save"));
+        assert_eq!(told.count(), 1, "{round} {words}: {notes:?}");
+        assert_eq!(format!("{}\n", yard.inside(&now, "cat /workspace/notes.txt").await), said, "{round}");
+        let begun = yard.inside(&now, "cd /workspace && git rev-parse HEAD~1 && git symbolic-ref --short HEAD").await;
+        assert_eq!(begun, format!("{head}\n{branch}"), "{round}: it went on from where it was");
+        let lines = yard.inside(&now, "wc -l </workspace/loose.txt").await;
+        assert_eq!(lines.trim(), (2 * round + 2).to_string(), "{round}: also what was not committed");
+    }
+    // One that comes back as it was left stays.
+    let desk = yard.look(&path).await["sandbox_id"].clone();
+    let place = format!("/api/v1/sandboxes/{}/pause?wait=paused&timeout={PATIENCE}", desk.as_str().unwrap());
+    yard.post(&place, json!({"depth": "files"})).await;
+    yard.converse(&path, "the last").await;
+    assert_eq!(yard.look(&path).await["sandbox_id"], desk);
+    yard.house.ask(yard.house.request(Method::DELETE, &path)).await;
+    yard.close().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_pushes_nothing_but_its_own_saves() {
     let yard = Yard::open().await;
@@ -143,5 +215,134 @@ async fn a_desk_that_is_paused_under_its_agent_says_so_and_a_message_wakes_it() 
     while !yard.said(&task, "note", "house").await.iter().any(|note| note.starts_with("The desk is awake")) {}
     yard.inside(&desk, "touch /tmp/go").await;
     yard.wait(&task, "in_review").await;
+    yard.close().await;
+}
+
+impl Yard {
+    /// The moments of a conversation that are of a kind.
+    async fn moments(&self, path: &str, kind: &str) -> Vec<Value> {
+        let items = self.look(&format!("{path}/messages?limit=1000")).await["items"].clone();
+        items.as_array().unwrap().iter().filter(|item| item["kind"] == kind).cloned().collect()
+    }
+
+    /// What the agent said in a conversation.
+    async fn answers(&self, path: &str) -> Vec<String> {
+        let said = self.moments(path, "message").await.into_iter().filter(|item| item["role"] == "agent");
+        said.map(|item| item["text"].as_str().unwrap().to_owned()).collect()
+    }
+
+    async fn refused(&self, method: Method, path: &str) -> StatusCode {
+        self.house.ask(self.house.request(method, path)).await.0
+    }
+
+    async fn patch_of(&self, path: &str) -> String {
+        let answer = self.house.request(Method::GET, path).send().await.unwrap();
+        assert!(answer.headers()["content-type"].to_str().unwrap().starts_with("text/x-diff"), "{answer:?}");
+        answer.text().await.unwrap()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_is_broken_off_and_what_is_said_instead_is_read_next() {
+    let yard = Yard::open().await;
+    yard.repo("hello").await;
+    let works = "case \"$CARREL_PROMPT\" in *wait*) echo half >>half.txt; echo working; until test -e /tmp/go; do sleep 0.1; done; \
+        echo never;; *) echo \"heard $CARREL_PROMPT\";; esac";
+    yard.agent("slow", works).await;
+    let (_, path) = yard.session("slow", "hello").await;
+    let interrupt = format!("{path}/interrupt");
+    assert_eq!(yard.refused(Method::POST, &interrupt).await, StatusCode::CONFLICT, "nobody works on an answer");
+
+    yard.post(&format!("{path}/messages"), json!({"text": "wait for me"})).await;
+    while yard.answers(&path).await.is_empty() {}
+    let stopped = yard.post(&interrupt, json!({})).await;
+    assert_eq!(
+        (&stopped["busy"], &stopped["turns"]),
+        (&json!(false), &json!(1)),
+        "it is over when that is answered: {stopped}"
+    );
+    assert_eq!(yard.answers(&path).await, ["working"], "and is not asked again");
+    let notes = yard.notes(&path).await;
+    assert_eq!(notes.iter().filter(|note| note.ends_with("stopped it.")).count(), 1, "{notes:?}");
+    let saves = yard.moments(&path, "checkpoint").await;
+    assert_eq!(saves[0]["files"], json!(["half.txt"]), "what was done so far stays: {saves:?}");
+
+    yard.post(&format!("{path}/messages"), json!({"text": "wait again"})).await;
+    while yard.answers(&path).await.len() < 2 {}
+    yard.post(&interrupt, json!({"text": "tell me"})).await;
+    while yard.look(&path).await["busy"] == true {}
+    assert_eq!(yard.answers(&path).await, ["working", "working", "heard tell me"]);
+
+    // What is said in the middle of a turn that is then broken off is read as well.
+    yard.post(&format!("{path}/messages"), json!({"text": "wait once more"})).await;
+    while yard.answers(&path).await.len() < 4 {}
+    yard.post(&format!("{path}/messages"), json!({"text": "said meanwhile"})).await;
+    yard.post(&interrupt, json!({})).await;
+    while yard.look(&path).await["busy"] == true {}
+    assert_eq!(yard.answers(&path).await.last().unwrap(), "heard said meanwhile");
+    yard.house.ask(yard.house.request(Method::DELETE, &path)).await;
+    assert_eq!(yard.refused(Method::POST, &interrupt).await, StatusCode::CONFLICT, "it is closed");
+    yard.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_turn_of_a_session_is_a_checkpoint_to_compare_with_to_open_and_to_go_on_from() {
+    let yard = Yard::open().await;
+    yard.repo("hello").await;
+    yard.agent("writer", &format!("case \"$CARREL_PROMPT\" in look*) echo looked;; *) {NOTES};; esac")).await;
+    let (session, path) = yard.session("writer", "hello").await;
+    for text in ["look around", "one", "two"] {
+        yard.converse(&path, text).await;
+    }
+    let saves = yard.moments(&path, "checkpoint").await;
+    assert_eq!(saves.len(), 3, "also a turn that changed nothing: {saves:?}");
+    assert!(saves[0]["commit"].is_string() && saves[0]["files"].is_null(), "{saves:?}");
+    assert_eq!(saves[1]["files"], json!(["notes.txt"]));
+
+    let all = yard.patch_of(&format!("{path}/diff")).await;
+    assert!(all.contains("+one\n+two"), "{all}");
+    let since = yard.patch_of(&format!("{path}/diff?from={}", saves[1]["seq"])).await;
+    assert!(since.contains("\n one\n+two"), "{since}");
+    let until = yard.patch_of(&format!("{path}/diff?to={}", saves[1]["seq"])).await;
+    assert!(until.contains("+one") && !until.contains("two"), "{until}");
+    assert_eq!(yard.refused(Method::GET, &format!("{path}/diff?from=1")).await, StatusCode::NOT_FOUND);
+
+    let opened = yard.post(&format!("{path}/open?from={}", saves[1]["seq"]), json!({})).await;
+    let desk = opened["id"].as_str().unwrap();
+    while yard.look(&format!("/api/v1/sandboxes/{desk}")).await["phase"] != "ready" {}
+    assert_eq!(yard.inside(desk, "cat /workspace/notes.txt").await, "one");
+    let wrong = format!("{path}/open?from=1");
+    assert_eq!(yard.refused(Method::POST, &wrong).await, StatusCode::UNPROCESSABLE_ENTITY);
+
+    let fork = yard.post(&format!("{path}/fork"), json!({"from": saves[1]["seq"], "title": "Another way"})).await;
+    assert_eq!(
+        (&fork["fork_of"], &fork["repo"], &fork["title"]),
+        (&session["id"], &json!("hello"), &json!("Another way"))
+    );
+    let there = format!("/api/v1/sessions/{}", fork["id"].as_str().unwrap());
+    assert_eq!(yard.answers(&there).await, ["looked", "noted"], "what was said until then, and no more");
+    let notes = yard.notes(&there).await;
+    assert!(notes.iter().any(|note| note.contains(session["id"].as_str().unwrap())), "{notes:?}");
+    yard.converse(&there, "three").await;
+    let desk = yard.look(&there).await["sandbox_id"].as_str().unwrap().to_owned();
+    assert_eq!(yard.inside(&desk, "cat /workspace/notes.txt").await, "one\nthree");
+    let forked = yard.moments(&there, "checkpoint").await;
+    assert_eq!((forked.len(), &forked[2]["files"]), (3, &json!(["notes.txt"])), "{forked:?}");
+    assert!(yard.patch_of(&format!("{there}/diff")).await.contains("+one\n+three"), "against where it all began");
+    let desk = session["sandbox_id"].as_str().unwrap();
+    assert_eq!(yard.inside(desk, "cat /workspace/notes.txt").await, "one\ntwo", "the other went on undisturbed");
+
+    yard.house.ask(yard.house.request(Method::DELETE, &path)).await;
+    let kept = yard.patch_of(&format!("{path}/diff")).await;
+    assert!(kept.contains("+one\n+two"), "it can still be read when it is closed: {kept}");
+    yard.house.ask(yard.house.request(Method::DELETE, &there)).await;
+    let bare = yard.post("/api/v1/sessions", json!({"agent": "writer"})).await;
+    let bare = format!("/api/v1/sessions/{}", bare["id"].as_str().unwrap());
+    assert_eq!(
+        yard.refused(Method::GET, &format!("{bare}/diff")).await,
+        StatusCode::CONFLICT,
+        "nothing is saved there"
+    );
+    yard.house.ask(yard.house.request(Method::DELETE, &bare)).await;
     yard.close().await;
 }

@@ -3,7 +3,7 @@
 //! Every commit that was saved or pushed is reachable, or its work is in the base; every card says what is; nothing is
 //! there that belongs to nobody; the base only ever moved forward.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, path::Path};
 
 use serde_json::Value;
 
@@ -40,6 +40,11 @@ async fn merged(world: &World<'_>, id: i64) {
 async fn closed(world: &World<'_>, id: i64) {
     let task = world.task(id).await;
     assert_eq!(text(&task, "phase"), "closed", "{task:#}");
+    if let Some(number) = task["pull"]["number"].as_i64() {
+        let pull = world.look(&format!("/pulls/town/{number}")).await;
+        let said = (text(&pull, "phase"), text(&task["pull"], "phase"));
+        assert_eq!(said, ("closed", "closed"), "a pull of a card that is closed can still be merged: {pull:#}");
+    }
     let kept = format!("refs/carrel/kept/task-{id}");
     whole(world, &kept, id);
     for commit in world.pushed(id).await {
@@ -134,7 +139,14 @@ async fn settled(world: &World<'_>) {
             let number = name.rsplit('/').next().and_then(|number| number.parse::<i64>().ok());
             world.tasks.iter().any(|(id, end)| Some(*id) == number && *end == End::InReview)
         };
-        let is_tidy = world.tasks.iter().find(is_over).is_none() && saves.lines().all(in_review);
+        let branches = git(&world.mirror(), &["for-each-ref", "--format=%(refname)", "refs/heads/task-*"]);
+        let is_wanted = |name: &str| {
+            let number = name.rsplit('-').next().and_then(|number| number.parse::<i64>().ok());
+            world.tasks.iter().any(|(id, end)| Some(*id) == number && *end != End::Merged)
+        };
+        let is_tidy = world.tasks.iter().find(is_over).is_none()
+            && saves.lines().all(in_review)
+            && branches.lines().all(is_wanted);
         if is_tidy && living == wanted && slots(world) == wanted {
             return;
         }
@@ -148,4 +160,39 @@ fn slots(world: &World<'_>) -> BTreeSet<String> {
     let records = records.filter_map(|entry| std::fs::read_to_string(entry.path()).ok());
     let records = records.filter_map(|text| serde_json::from_str::<Value>(&text).ok());
     records.filter_map(|record| record["id"].as_str().map(str::to_owned)).collect()
+}
+
+/// When every task is over, the upstream has its base and nothing of ours.
+pub(super) fn upstream(world: &World<'_>) {
+    let told = git(&world.upstream(), &["for-each-ref", "--format=%(refname)"]);
+    let left: Vec<_> = told.lines().filter(|name| *name != "refs/heads/main").collect();
+    assert!(left.is_empty(), "branches are left behind upstream: {left:?}");
+}
+
+/// Nobody who has ended holds anything: no row, no lane.
+pub(super) async fn free(world: &World<'_>) {
+    let held = world.held().await;
+    assert!(held.is_empty(), "something is held by somebody who has ended: {held:?}");
+}
+
+/// Nothing is left of a house that has ended: no mount below its folder, no program that was started there or has something
+/// open there, no group of processes of its node. So no namespace is left either: one lives by a process in it, by a file
+/// that is open, or by a mount.
+pub(super) fn empty(folder: &Path, node: &str) {
+    let me = std::process::id().to_string();
+    for entry in std::fs::read_dir("/proc").unwrap().flatten().filter(|entry| *entry.file_name() != *me) {
+        let process = entry.path();
+        let line = std::fs::read(process.join("cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).replace('\0', " ");
+        assert!(!line.contains(folder.to_str().unwrap()), "a program is left behind: {line}");
+        let open = std::fs::read_dir(process.join("fd")).into_iter().flatten().flatten().map(|file| file.path());
+        let places = ["root", "cwd", "exe"].map(|name| process.join(name));
+        let here = open.chain(places).find(|place| std::fs::read_link(place).is_ok_and(|to| to.starts_with(folder)));
+        assert!(here.is_none(), "a program has something open there: {line} {here:?}");
+    }
+    for hierarchy in std::fs::read_dir("/sys/fs/cgroup").unwrap().flatten() {
+        let groups = std::fs::read_dir(hierarchy.path().join("carrel").join(node)).into_iter().flatten().flatten();
+        let left: Vec<_> = groups.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+        assert!(left.is_empty(), "groups of processes are left behind: {left:?}");
+    }
 }

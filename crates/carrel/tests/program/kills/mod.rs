@@ -9,6 +9,8 @@
 //! What dies, when, and how the task ends is drawn from the seed; how far a program came by then is the machine's affair.
 
 mod audit;
+mod hard;
+mod soak;
 mod world;
 
 use std::{collections::BTreeMap, time::Instant};
@@ -31,6 +33,20 @@ enum Victim {
     Database,
     /// Where the repository comes from and is published to.
     Forge,
+    /// What makes sandboxes for the server, by kill -9. From here on by `make soak` alone.
+    Launcher,
+    /// The disk of the house: it is full for a while.
+    Disk,
+    /// The clock of the server: it jumps by hours, there and back.
+    Clock,
+    /// PostgreSQL itself: one of its processes by kill -9, and it recovers from that as from a crash.
+    Postgres,
+    /// The network: much of what is sent is dropped, and the rest is slow.
+    Line,
+    /// Redis, by kill -9. It comes back and has forgotten everything.
+    Redis,
+    /// The upstream: it answers that it is broken, or with a web page, hangs up in the middle, or says nothing.
+    Upstream,
 }
 
 /// When it dies: as soon as the task is seen there.
@@ -55,15 +71,36 @@ enum End {
 }
 
 const VICTIMS: [Victim; 5] = [Victim::Server, Victim::Agent, Victim::Sandbox, Victim::Database, Victim::Forge];
+const ALL: [Victim; 12] = [
+    Victim::Server,
+    Victim::Agent,
+    Victim::Sandbox,
+    Victim::Database,
+    Victim::Forge,
+    Victim::Launcher,
+    Victim::Disk,
+    Victim::Clock,
+    Victim::Postgres,
+    Victim::Line,
+    Victim::Redis,
+    Victim::Upstream,
+];
 const STEPS: [Step; 8] =
     [Step::Prepare, Step::Work, Step::Commit, Step::Publish, Step::Review, Step::Merge, Step::Close, Step::Tidy];
 
 /// One run, as the dice have it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Plan {
+    /// In the order of their steps.
+    blows: Vec<Blow>,
+    end: End,
+}
+
+/// Somebody is struck.
+#[derive(Debug, Clone, Copy)]
+struct Blow {
     victim: Victim,
     step: Step,
-    end: End,
     /// So many milliseconds after the step was seen.
     late_ms: u64,
     /// How long a database or a forge stays away.
@@ -88,15 +125,27 @@ impl Dice {
 
 impl Plan {
     /// Every victim at every step comes around; the rest is chance.
-    fn draw(run: usize, dice: &mut Dice) -> Plan {
-        let victim = VICTIMS[run % VICTIMS.len()];
-        let step = STEPS[(run / VICTIMS.len() + dice.below(STEPS.len() as u64) as usize) % STEPS.len()];
-        let end = match step {
-            Step::Merge | Step::Tidy => End::Merged,
-            Step::Close => End::Closed,
-            _ => [End::Merged, End::Merged, End::Closed, End::InReview][dice.below(4) as usize],
+    fn draw(run: usize, dice: &mut Dice, victims: &[Victim], blows: usize) -> Plan {
+        let mut draw = |number: usize| Blow {
+            victim: victims[number % victims.len()],
+            step: STEPS[(number / victims.len() + dice.below(STEPS.len() as u64) as usize) % STEPS.len()],
+            late_ms: dice.below(120),
+            away_ms: 200 + dice.below(1500),
         };
-        Plan { victim, step, end, late_ms: dice.below(120), away_ms: 200 + dice.below(1500) }
+        let mut blows: Vec<_> = (run * blows..(run + 1) * blows).map(&mut draw).collect();
+        let has = |step| blows.iter().any(|blow| blow.step == step);
+        let end = if has(Step::Close) {
+            End::Closed
+        } else if has(Step::Merge) || has(Step::Tidy) {
+            End::Merged
+        } else {
+            [End::Merged, End::Merged, End::Closed, End::InReview][dice.below(4) as usize]
+        };
+        for blow in blows.iter_mut().filter(|blow| end == End::Closed && blow.step == Step::Merge) {
+            blow.step = Step::Close;
+        }
+        blows.sort_by_key(|blow| blow.step);
+        Plan { blows, end }
     }
 }
 
@@ -120,13 +169,15 @@ async fn campaign(database: &TestDatabase, runs: usize, seed: u64) {
     let mut table: BTreeMap<(Victim, Step), (u32, u32)> = BTreeMap::new();
     let began = Instant::now();
     for run in 0..runs {
-        let plan = Plan::draw(run, &mut dice);
+        let plan = Plan::draw(run, &mut dice, &VICTIMS, 1);
         let moment = Instant::now();
-        let helped = world.play(plan).await;
+        let helped = world.play(&plan).await;
         audit::walk(&mut world, 5).await;
         println!("{run:4} {plan:?} helped {helped} times, {} ms", moment.elapsed().as_millis());
-        let row = table.entry((plan.victim, plan.step)).or_default();
-        (row.0, row.1) = (row.0 + 1, row.1 + helped);
+        for blow in plan.blows {
+            let row = table.entry((blow.victim, blow.step)).or_default();
+            (row.0, row.1) = (row.0 + 1, row.1 + helped);
+        }
     }
     world.finish().await;
     println!("{runs} runs in {} s, all cards true, no work lost, nothing left over", began.elapsed().as_secs());

@@ -5,11 +5,15 @@ use std::{
     time::Duration,
 };
 
-use carrel_testkit::{Server, TestDatabase};
+use carrel_testkit::{Mood, Redis, Server, TestDatabase, Upstream};
 use reqwest::{Client, Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::{End, Plan, Step, Victim, text};
+use super::{
+    Blow, End, Plan, Step, Victim,
+    hard::{self, Hard},
+    text,
+};
 use crate::binary;
 
 /// How many commits an agent makes.
@@ -18,8 +22,8 @@ pub(super) const COMMITS: usize = 3;
 /// Makes each commit once, however often it is begun anew, and says what the house has taken.
 const AGENT: &str = r#"for step in 1 2 3; do
     file="$CARREL_BRANCH.$step"
-    if ! [ -e "$file" ]; then
-        echo "$CARREL_BRANCH $step" >"$file"
+    if ! [ -s "$file" ]; then
+        echo "$CARREL_BRANCH $step" >.git/written && mv .git/written "$file" || exit 1
         [ "$step" = 3 ] && [ "$((${CARREL_TASK} % 3))" = 0 ] && { echo "left $file"; continue; }
         git add -A && git commit -qm "feat: step $step of $CARREL_BRANCH" || exit 1
     fi
@@ -29,13 +33,18 @@ done"#;
 
 pub(super) struct World<'d> {
     database: &'d TestDatabase,
-    pub(super) folder: tempfile::TempDir,
     server: Option<Server>,
+    hard: Option<Hard>,
+    /// The upstream's door on the web, when it can be struck harder.
+    door: Option<Upstream>,
+    redis: Option<Redis>,
     http: Client,
     /// Where the base was when it was last looked at.
     pub(super) base: String,
     /// The tasks so far, and how each was to end.
     pub(super) tasks: Vec<(i64, End)>,
+    /// The last to go: the server ends and the disk is taken away before it.
+    pub(super) folder: tempfile::TempDir,
 }
 
 /// Runs git outside.
@@ -53,6 +62,15 @@ pub(super) fn git(repository: &Path, args: &[&str]) -> String {
 
 impl<'d> World<'d> {
     pub(super) async fn open(database: &'d TestDatabase) -> World<'d> {
+        World::build(database, false).await
+    }
+
+    /// One that can be struck harder.
+    pub(super) async fn open_hard(database: &'d TestDatabase) -> World<'d> {
+        World::build(database, true).await
+    }
+
+    async fn build(database: &'d TestDatabase, is_hard: bool) -> World<'d> {
         assert!(rustix::process::geteuid().is_root(), "this test makes namespaces and needs root");
         let _ = rustls::crypto::ring::default_provider().install_default();
         let folder = tempfile::tempdir().unwrap();
@@ -63,10 +81,15 @@ impl<'d> World<'d> {
         let first = git(&upstream, &["commit-tree", "-m", "chore: begin", &tree]);
         git(&upstream, &["update-ref", "refs/heads/main", &first]);
         let http = Client::builder().no_proxy().timeout(Duration::from_secs(400)).build().unwrap();
-        let mut world = World { database, folder, server: None, http, base: first, tasks: Vec::new() };
+        let hard = is_hard.then(|| Hard::open(&folder.path().join("data")));
+        let door = if is_hard { Some(Upstream::open(folder.path()).await) } else { None };
+        let redis = if is_hard && database.is_postgres() { Some(Redis::start().await) } else { None };
+        let mut world =
+            World { database, server: None, hard, door, redis, http, base: first, tasks: Vec::new(), folder };
         world.serve().await;
-        let source = json!({"source": world.upstream().to_str().unwrap(), "name": "town"});
-        world.post("/repos", source).await;
+        let path = world.upstream().display().to_string();
+        let source = world.door.as_ref().map_or(path, |door| door.url("up.git"));
+        world.post("/repos", json!({"source": source, "name": "town"})).await;
         world.post("/repos/town/sync", json!({})).await;
         world.post("/agents", json!({"name": "steady", "dialect": "shell", "command": AGENT})).await;
         world
@@ -89,7 +112,7 @@ impl<'d> World<'d> {
     }
 
     async fn serve(&mut self) {
-        let server = Server::with(binary(), &self.data())
+        let mut server = Server::with(binary(), &self.data())
             .args(["--database", &self.database.url()])
             .env("CARREL_DATABASE_SCHEMA", self.database.options().schema.clone())
             .env("CARREL_LOG_LEVEL", "error")
@@ -98,6 +121,12 @@ impl<'d> World<'d> {
             .env("CARREL_LOCAL_POOL", "1")
             .env("CARREL_KEEPERS_SWEEP_S", "1")
             .env("CARREL_LIMITS_REQUESTS_PER_SECOND", "0");
+        if let Some(redis) = &self.redis {
+            server = server.args(["--redis", &redis.url()]);
+        }
+        for (name, value) in self.hard.iter().flat_map(Hard::environment) {
+            server = server.env(name, value);
+        }
         self.server = Some(server.start().await);
     }
 
@@ -134,33 +163,32 @@ impl<'d> World<'d> {
     }
 
     /// Plays one run to its end, and says how often a person had to say `retry`.
-    pub(super) async fn play(&mut self, plan: Plan) -> u32 {
+    pub(super) async fn play(&mut self, plan: &Plan) -> u32 {
         let card = json!({"repo": "town", "agent": "steady", "title": "Do the steps", "start": true});
         let id = self.post("/tasks", card).await["id"].as_i64().unwrap();
         self.tasks.push((id, plan.end));
-        let mut helped = 0;
-        if matches!(plan.step, Step::Prepare | Step::Work | Step::Commit | Step::Publish) {
-            self.until_at(id, plan.step).await;
-            self.strike(id, plan).await;
+        for blow in plan.blows.iter().filter(|blow| blow.step < Step::Review) {
+            self.until_at(id, blow.step).await;
+            self.strike(id, *blow).await;
         }
-        helped += self.until_phase(id, "in_review", "retry").await;
-        if plan.step == Step::Review {
-            self.strike(id, plan).await;
-        }
+        let mut helped = self.until_phase(id, "in_review", "retry").await;
+        self.strike_at(id, plan, &[Step::Review]).await;
         let (verb, phase) = match plan.end {
             End::InReview => return helped + self.until_phase(id, "in_review", "retry").await,
             End::Merged => ("merge", "merged"),
             End::Closed => ("close", "closed"),
         };
         self.post(&format!("/tasks/{id}/{verb}"), json!({})).await;
-        if matches!(plan.step, Step::Merge | Step::Close) {
-            self.strike(id, plan).await;
-        }
+        self.strike_at(id, plan, &[Step::Merge, Step::Close]).await;
         helped += self.until_phase(id, phase, verb).await;
-        if plan.step == Step::Tidy {
-            self.strike(id, plan).await;
-        }
+        self.strike_at(id, plan, &[Step::Tidy]).await;
         helped
+    }
+
+    async fn strike_at(&mut self, id: i64, plan: &Plan, steps: &[Step]) {
+        for blow in plan.blows.iter().filter(|blow| steps.contains(&blow.step)) {
+            self.strike(id, *blow).await;
+        }
     }
 
     /// Waits until a task is seen at a step, or beyond it.
@@ -219,12 +247,12 @@ impl<'d> World<'d> {
         lines.filter_map(|line| line.strip_prefix("pushed ").map(str::to_owned)).collect()
     }
 
-    async fn strike(&mut self, id: i64, plan: Plan) {
+    async fn strike(&mut self, id: i64, blow: Blow) {
         // The random point: a real delay, not a wait for something.
-        tokio::time::sleep(Duration::from_millis(plan.late_ms)).await;
-        let away = Duration::from_millis(plan.away_ms);
+        tokio::time::sleep(Duration::from_millis(blow.late_ms)).await;
+        let away = Duration::from_millis(blow.away_ms);
         let desk = self.task(id).await["sandbox_id"].as_str().map(str::to_owned);
-        match plan.victim {
+        match blow.victim {
             Victim::Server => {
                 self.server.take().unwrap().kill().await;
                 self.serve().await;
@@ -247,7 +275,45 @@ impl<'d> World<'d> {
                 tokio::time::sleep(away).await;
                 std::fs::rename(&gone, &here).unwrap();
             }
+            Victim::Launcher => {
+                for launcher in self.launchers() {
+                    let _ = rustix::process::kill_process(launcher, rustix::process::Signal::KILL);
+                }
+            }
+            Victim::Disk => self.hard.as_ref().unwrap().fill(away).await,
+            // Five hours at most, to either side: away from where it was before.
+            Victim::Clock => self.hard.as_ref().unwrap().jump((blow.away_ms as i64 - 950) * 24),
+            Victim::Postgres => self.database.crash().await,
+            Victim::Line => hard::disturb_the_line(5 + blow.late_ms / 4, away).await,
+            Victim::Redis => self.redis.as_mut().unwrap().restart(away).await,
+            Victim::Upstream => {
+                let moods = [Mood::Broken, Mood::Page, Mood::Hasty, Mood::Silent];
+                let door = self.door.as_ref().unwrap();
+                door.is(moods[blow.late_ms as usize % moods.len()]);
+                tokio::time::sleep(away).await;
+                door.is(Mood::Well);
+            }
         }
+    }
+
+    /// What somebody holds, where leases and lanes are kept.
+    pub(super) async fn held(&self) -> Vec<String> {
+        let mut held = self.database.held(self.redis.is_none()).await;
+        if let Some(redis) = &self.redis {
+            let socket = redis.url().replace("redis+unix://", "");
+            let told = std::process::Command::new("redis-cli")
+                .args(["-s", &socket, "--raw", "KEYS", "carrel:*:lane:*"])
+                .output()
+                .expect("`scripts/setup test` installs it with redis-server");
+            assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));
+            let lanes = String::from_utf8_lossy(&told.stdout).into_owned();
+            held.extend(lanes.lines().filter(|line| !line.is_empty()).map(str::to_owned));
+        }
+        held
+    }
+
+    pub(super) fn server_pid(&self) -> Option<u32> {
+        self.server.as_ref().map(Server::pid)
     }
 
     /// The first process of a sandbox, as the provider has written it down.
@@ -273,7 +339,15 @@ impl<'d> World<'d> {
         });
         self.tasks = all.collect();
         super::audit::walk(self, usize::MAX).await;
+        let nodes = self.look("/nodes").await;
+        let node =
+            nodes["items"].as_array().unwrap().iter().find(|node| node["answers"] == true).map(|node| text(node, "id"));
+        let node = node.expect("a house is a node").to_owned();
         assert!(self.server.take().unwrap().terminate().await.success());
+        super::audit::upstream(self);
+        super::audit::free(self).await;
+        super::audit::empty(self.folder.path(), &node);
+        drop(self.hard.take());
         let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
         assert!(!mounts.contains(self.folder.path().to_str().unwrap()), "mounts are left behind");
     }

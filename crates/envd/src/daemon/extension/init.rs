@@ -1,6 +1,6 @@
 //! Calls of the host: who you are, and good night.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use http::{HeaderValue, StatusCode, header};
 use http_body_util::BodyExt;
@@ -12,6 +12,8 @@ use super::super::{
     shield,
 };
 
+/// Where code that was written for E2B looks for its sandbox.
+const FOR_E2B: &str = "/run/e2b";
 /// How long envd is deaf after a night began, when the host does not say.
 const HOLD: Duration = Duration::from_millis(20);
 
@@ -39,6 +41,10 @@ pub(in crate::daemon) async fn init(mut asked: Asked) -> Result<Answer, Refusal>
     };
     let mut settings = asked.guest.settings();
     if let Some(env) = init.env_vars {
+        // Only pid 1 has a machine of its own.
+        if rustix::process::getpid().is_init() {
+            write_down(Path::new(FOR_E2B), &env);
+        }
         settings.env = env;
     }
     if let Some(token) = init.access_token {
@@ -58,6 +64,18 @@ pub(in crate::daemon) async fn init(mut asked: Asked) -> Result<Answer, Refusal>
         })?;
     }
     Ok(status(StatusCode::NO_CONTENT))
+}
+
+/// Writes down whose sandbox this is, where code that was written for E2B looks for it. It does without where that
+/// cannot be.
+fn write_down(folder: &Path, env: &BTreeMap<String, String>) {
+    for name in ["E2B_SANDBOX", "E2B_SANDBOX_ID", "E2B_TEMPLATE_ID"] {
+        let Some(value) = env.get(name) else { continue };
+        let place = folder.join(format!(".{name}"));
+        if std::fs::write(&place, value).is_err() && std::fs::create_dir_all(folder).is_ok() {
+            let _ = std::fs::write(&place, value);
+        }
+    }
 }
 
 /// Closes everything that leads outside; the caller's own line goes with the answer.

@@ -28,6 +28,28 @@ pub(super) const SMALL: u64 = 64 << 10;
 /// Chunks that wait between the two.
 pub(super) const WAITING: usize = 4;
 
+/// Takes a form apart as it arrives in two pieces. How many bytes of content were in it.
+#[cfg(feature = "fuzz")]
+pub(super) fn fuzz(boundary: &str, bytes: &[u8], cut: usize) -> usize {
+    let Some(mut form) = multipart::Multipart::of(&format!("multipart/form-data; boundary={boundary}")) else {
+        return 0;
+    };
+    let (one, two) = bytes.split_at(cut.min(bytes.len()));
+    let mut content = 0;
+    for piece in [one, two] {
+        form.push(piece);
+        loop {
+            match form.next_piece() {
+                Ok(Some(multipart::Piece::Content(bytes))) => content += bytes.len(),
+                Ok(Some(multipart::Piece::Part { .. })) => {}
+                Ok(Some(multipart::Piece::End)) | Err(_) => return content,
+                Ok(None) => break,
+            }
+        }
+    }
+    content
+}
+
 /// Refuses what is not a plain file: pipes and devices have no end, and some never begin.
 fn plain_file(file: File, path: &Path) -> Result<File, Refusal> {
     only_plain(&file.metadata().map_err(|error| Refusal::of_io(&error, path))?, path)?;

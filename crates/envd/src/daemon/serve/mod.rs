@@ -50,6 +50,11 @@ async fn answer(asked: Asked) -> Answer {
 async fn route(asked: Asked) -> Answer {
     let method = asked.request.method().clone();
     let path = asked.request.uri().path().to_owned();
+    // Left out, a path that cannot be read would be another one.
+    if !asked.request.uri().query().is_none_or(wire::is_readable_query) {
+        let why = "the parameters after the question mark are not encoded UTF-8";
+        return Refusal::new(StatusCode::BAD_REQUEST, why).answer();
+    }
     let answer = match (method.as_str(), path.as_str()) {
         ("GET", "/health") => Ok(status(StatusCode::NO_CONTENT)),
         ("GET", "/files") | ("HEAD", "/files") => files::download(asked).await,

@@ -234,6 +234,7 @@ impl Forge for Embedded {
             author: self.config.login.clone(),
             body: talk::written(&new.body, None),
             place: new.place.clone(),
+            commit: Some(self.get(number).await?.head_commit),
             stamp: new.stamp.clone(),
             url: pull.url,
             created_at: now,

@@ -142,6 +142,7 @@ impl From<CommentWire> for Comment {
             author: login(wire.user),
             body,
             place: None,
+            commit: None,
             stamp,
             url: wire.html_url,
             created_at: wire.created_at,
@@ -160,6 +161,7 @@ pub(crate) struct LineCommentWire {
     /// The line as it was, or zero.
     #[serde(default)]
     original_position: u32,
+    commit_id: Option<String>,
     #[serde(flatten)]
     comment: CommentWire,
 }
@@ -172,7 +174,8 @@ impl From<LineCommentWire> for Comment {
             (new, _) => (Some(new), Side::New),
         };
         let id = format!("line-{}", wire.comment.id);
-        Comment { id, place: Some(Place { path: wire.path, line, side }), ..wire.comment.into() }
+        let (place, commit) = (Some(Place { path: wire.path, line, side }), wire.commit_id);
+        Comment { id, place, commit: commit.and_then(|commit| commit.parse().ok()), ..wire.comment.into() }
     }
 }
 

@@ -134,6 +134,7 @@ impl From<CommentWire> for Comment {
             author: login(wire.user),
             body,
             place: None,
+            commit: None,
             stamp,
             url: wire.html_url,
             created_at: wire.created_at,
@@ -148,6 +149,8 @@ pub(crate) struct LineCommentWire {
     path: String,
     line: Option<u32>,
     side: Option<String>,
+    /// Moves along with the branch for as long as the line is in the diff.
+    commit_id: Option<String>,
     #[serde(flatten)]
     comment: CommentWire,
 }
@@ -156,7 +159,9 @@ impl From<LineCommentWire> for Comment {
     fn from(wire: LineCommentWire) -> Comment {
         let side = if wire.side.as_deref() == Some("LEFT") { Side::Old } else { Side::New };
         let id = format!("line-{}", wire.comment.id);
-        Comment { id, place: Some(Place { path: wire.path, line: wire.line, side }), ..wire.comment.into() }
+        let place = Some(Place { path: wire.path, line: wire.line, side });
+        let commit = wire.commit_id.and_then(|commit| commit.parse().ok());
+        Comment { id, place, commit, ..wire.comment.into() }
     }
 }
 

@@ -235,9 +235,11 @@ impl Asked<'_> {
     async fn comments(&self, on_lines: bool) -> Reply {
         let since = self.asks("since").map(|since| since.parse::<Timestamp>().unwrap());
         let Ok(comments) = self.forge().comments(self.number(), since).await else { return not_found() };
+        let Ok(pull) = self.forge().get(self.number()).await else { return not_found() };
         let wanted = comments.iter().filter(|comment| comment.place.is_some() == on_lines);
-        let word = |comment| {
-            if on_lines { words::line_comment(comment, &comment.body) } else { words::comment(comment, &comment.body) }
+        let word = |comment: &carrel_forge::Comment| match on_lines {
+            true => words::line_comment(comment, &comment.body, &pull.head_commit),
+            false => words::comment(comment, &comment.body),
         };
         (200, Some(wanted.map(word).collect()))
     }
@@ -245,8 +247,9 @@ impl Asked<'_> {
     async fn comment(&self, place: Option<Place>) -> Reply {
         let on_line = place.is_some();
         let new = NewComment { body: self.text("body"), place, stamp: None };
+        let Ok(pull) = self.forge().get(self.number()).await else { return not_found() };
         match self.forge().comment(self.number(), &new).await {
-            Ok(comment) if on_line => (201, Some(words::line_comment(&comment, &comment.body))),
+            Ok(comment) if on_line => (201, Some(words::line_comment(&comment, &comment.body, &pull.head_commit))),
             Ok(comment) => (201, Some(words::comment(&comment, &comment.body))),
             Err(ForgeError::NotFound { .. }) => not_found(),
             Err(error) => invalid(&error.to_string()),

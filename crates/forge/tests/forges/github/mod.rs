@@ -1,5 +1,6 @@
 //! GitHub's client, against a stand-in that is held to GitHub's own description.
 
+mod app;
 mod description;
 mod desk;
 mod standin;
@@ -9,14 +10,15 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use carrel_forge::{
-    AppKey, BranchName, Check, CheckState, CommitId, Forge, ForgeError, Key, Keyring, Merge, MergeWay, NewComment,
-    NewPull, PullNumber, PullState,
+    BranchName, Check, CheckState, CommitId, Forge, ForgeError, Key, Keyring, Merge, MergeWay, NewComment, NewPull,
+    PullNumber, PullState,
     contract::{World, broken_promises},
     forges::github::{Config, GitHub},
 };
 use carrel_model::Timestamp;
 use serde_json::json;
 
+use app::{app_key, trust_app};
 use standin::{Fault, StandIn};
 
 pub(crate) use description::file;
@@ -28,23 +30,6 @@ fn client(standin: &StandIn, keyring: impl Keyring + 'static) -> GitHub {
 
 fn token(name: &str) -> Key {
     Key::Token(format!("token-{name}").into())
-}
-
-fn app_key() -> AppKey {
-    // Without its first and last line, so that nobody takes it for a secret. It opens nothing.
-    let body = include_str!("../../github/app-key.txt");
-    AppKey {
-        id: "12345".into(),
-        pem: format!("-----BEGIN {0}-----\n{body}-----END {0}-----\n", "RSA PRIVATE KEY").into(),
-    }
-}
-
-fn trust_app(standin: &StandIn) {
-    use rustls::pki_types::{PrivatePkcs1KeyDer, pem::PemObject};
-    use secrecy::ExposeSecret;
-    let der = PrivatePkcs1KeyDer::from_pem_slice(app_key().pem.expose_secret().as_bytes()).unwrap();
-    let pair = ring::signature::RsaKeyPair::from_der(der.secret_pkcs1_der()).unwrap();
-    standin.house.memory().app_key = Some(ring::signature::KeyPair::public_key(&pair).as_ref().to_vec());
 }
 
 struct GitHubWorld {

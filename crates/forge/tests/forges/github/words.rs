@@ -119,13 +119,13 @@ pub(crate) fn comment(comment: &Comment, body: &str) -> Value {
     fill(words().example("issue-comment"), truth)
 }
 
-/// A comment on a line.
-pub(crate) fn line_comment(comment: &Comment, body: &str) -> Value {
+/// A comment on a line, of the pull's newest commit: it moves along with the branch.
+pub(crate) fn line_comment(comment: &Comment, body: &str, head: &CommitId) -> Value {
     let place = comment.place.as_ref().unwrap();
     let truth = json!({
         "id": number_of(&comment.id), "user": user(&comment.author), "body": body, "path": place.path,
         "line": place.line, "side": match place.side { Side::Old => "LEFT", Side::New => "RIGHT" },
-        "start_line": null, "start_side": null,
+        "start_line": null, "start_side": null, "commit_id": head,
         "created_at": time(comment.created_at), "updated_at": time(comment.updated_at),
     });
     fill(words().example("pull-request-review-comment-items")[0].clone(), truth)

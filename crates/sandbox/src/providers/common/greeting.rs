@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use carrel_envd::{Envd, EnvdError, Event, Start};
 use carrel_model::{
-    SandboxId,
+    SandboxId, TemplateName,
     sandbox::{Network, NetworkMode},
 };
 use futures::StreamExt;
@@ -14,8 +14,15 @@ use crate::ProviderError;
 /// The port of the loopback inside on which the host listens.
 pub const GATEWAY_PORT: u16 = 49_980;
 
+/// The template that E2B's users know by another name.
+const HOST: &str = "host";
+
 /// What every sandbox finds in its environment.
-pub(crate) fn surroundings(id: Option<&SandboxId>, network: &Network) -> Vec<(String, String)> {
+pub(crate) fn surroundings(
+    id: Option<&SandboxId>,
+    template: &TemplateName,
+    network: &Network,
+) -> Vec<(String, String)> {
     let gateway = format!("http://127.0.0.1:{GATEWAY_PORT}");
     let mut env = vec![("CARREL_GATEWAY".to_owned(), gateway.clone())];
     if let Some(id) = id {
@@ -23,6 +30,8 @@ pub(crate) fn surroundings(id: Option<&SandboxId>, network: &Network) -> Vec<(St
         // What code that was written for E2B looks for.
         env.push(("E2B_SANDBOX".into(), "true".into()));
         env.push(("E2B_SANDBOX_ID".into(), id.to_string()));
+        let told = if template.as_str() == HOST { "base" } else { template.as_str() };
+        env.push(("E2B_TEMPLATE_ID".into(), told.into()));
     }
     if network.mode != NetworkMode::None && !network.interface {
         for name in ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY", "all_proxy"] {

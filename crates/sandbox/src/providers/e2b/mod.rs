@@ -202,7 +202,7 @@ impl Provider for E2b {
     async fn endpoint(&self, id: &SandboxId) -> Result<Endpoint, ProviderError> {
         let (e2b, access) = self.inner.access(id).await?;
         let token = access.token.clone();
-        Ok(Endpoint { dial: Arc::new(Caller { plane: Arc::clone(&self.inner.plane), id: e2b, access }), token })
+        Ok(Endpoint::new(Arc::new(Caller { plane: Arc::clone(&self.inner.plane), id: e2b, access }), token))
     }
 
     async fn usage(&self, id: &SandboxId) -> Result<Usage, ProviderError> {

@@ -18,8 +18,20 @@ use crate::{Forking, ProviderError, providers::common::finish, template::Templat
 impl Forking for E2b {
     async fn snapshot(&self, id: &SandboxId, name: &TemplateName, memory: bool) -> Result<Template, ProviderError> {
         let (inner, id, name, turn) = (Arc::clone(&self.inner), id.clone(), name.clone(), self.inner.turn(id).await);
-        finish(tokio::spawn(async move { inner.snapshot(&id, &name, memory, turn).await })).await
+        finish(tokio::spawn(async move { inner.snapshot(&id, &name, memory, Anew::No, turn).await })).await
     }
+
+    async fn renew(&self, id: &SandboxId, name: &TemplateName, memory: bool) -> Result<Template, ProviderError> {
+        let (inner, id, name, turn) = (Arc::clone(&self.inner), id.clone(), name.clone(), self.inner.turn(id).await);
+        finish(tokio::spawn(async move { inner.snapshot(&id, &name, memory, Anew::Yes, turn).await })).await
+    }
+}
+
+/// Whether a snapshot takes the place of one of the same name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Anew {
+    Yes,
+    No,
 }
 
 impl Inner {
@@ -28,13 +40,16 @@ impl Inner {
         id: &SandboxId,
         name: &TemplateName,
         memory: bool,
+        anew: Anew,
         _turn: Turn,
     ) -> Result<Template, ProviderError> {
         let too_long = || ProviderError::Unfit { why: format!("E2B takes no name as long as `{name}`") };
         let told = kept_as(&self.house, name).ok_or_else(too_long)?;
         let seen = self.look(id).await?.ok_or(ProviderError::Lost)?;
-        // Asked a second time, E2B would make a second version.
-        if let Some(made) = self.find_snapshot(name).await? {
+        // Asked a second time, E2B makes a second version.
+        if anew == Anew::No
+            && let Some(made) = self.find_snapshot(name).await?
+        {
             return Ok(shown(name, &made, memory));
         }
         let path = format!("/sandboxes/{}/snapshots", seen.id);

@@ -1,22 +1,25 @@
-//! Claims: a sandbox out of a slot that waits, made before its row is written.
+//! Claims: a sandbox out of a slot that waits, or that is made in a moment, before its row is written.
 //!
 //! One commit then writes a row that is ready, where two would write one that is asked for and one that is. Until somebody
 //! confirms it, the record says that it was only claimed: should the server end in between, the next sweep that finds no
-//! row for it ends it. Whoever is told of a sandbox is told after the row was written.
+//! row for it ends it. Whoever asked is answered when both are written.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use carrel_model::{SandboxId, sandbox::Spec};
 
 use super::{
     Inner,
-    desk::{Desk, Place, greet},
+    desk::{Desk, Place},
     slot::unavailable,
 };
 use crate::ProviderError;
 
+/// A slot that takes longer is not waited for: its sandbox is told as asked for, and as ready when it is.
+const A_MOMENT: Duration = Duration::from_millis(20);
+
 impl Inner {
-    /// Makes a sandbox out of a slot that waits. No when none does, or when more than a moment is needed.
+    /// Makes a sandbox out of a slot that waits, or of a new one. No when more than a moment is needed.
     pub(crate) async fn claim(self: &Arc<Self>, id: &SandboxId, spec: &Spec) -> bool {
         let network = &spec.network;
         if spec.checkout.is_some() || !spec.volumes.is_empty() || network.interface || !network.headers.is_empty() {
@@ -26,24 +29,47 @@ impl Inner {
         if template.memory || template.config.start_command.is_some() {
             return false;
         }
-        let Ok(Some((mut record, mut held))) = self.waiting_slot(&template, spec).await else { return false };
+        let slot = match self.waiting_slot(&template, spec).await {
+            Ok(None) => {
+                // What is not made in a moment stays expected: whoever creates the sandbox takes it from there.
+                self.begin_slot(id, spec, false);
+                self.expected.take_within(id, A_MOMENT).await
+            }
+            waiting => waiting.ok().flatten(),
+        };
+        let Some((mut record, mut held)) = slot else { return false };
         record.belong_to(id, spec);
-        (record.claimed, record.ready) = (true, true);
-        let told = greet(&self.envd_of(&record, &held), &record).await.is_ok();
-        if !told || self.yard.keep(&record).is_err() {
-            // Whoever makes another one hears why. If this one cannot be ended either, the next start ends it.
-            let _ = self.end_slot(record).await;
-            return false;
-        }
-        held.greeted = true;
+        record.claimed = true;
+        // Whoever greets it leaves a line for its first command.
+        self.envd_of(&record, &mut held);
         let place = Arc::clone(self.places().entry(id.clone()).or_insert_with(Place::empty));
-        let mut desk = place.desk().await;
-        let made = desk.insert(Desk::new(record));
-        self.hold(made, &place, held);
-        if made.gateway.is_none() {
-            self.reopen_gateway(made, &place).await;
-        }
+        let mut desk = place.desk_to_keep().await;
+        self.hold(desk.insert(Desk::new(record)), &place, held);
+        // It is written down and told whose it is while its row is written: whoever wants in waits for the desk.
+        let (inner, id) = (Arc::clone(self), id.clone());
+        tokio::spawn(async move { inner.settle_claim(&id, &place, &mut desk).await });
         true
+    }
+
+    /// Does for a claimed sandbox what must be done before anybody is told of it. One that cannot be had is lost.
+    async fn settle_claim(self: &Arc<Self>, id: &SandboxId, place: &Arc<Place>, desk: &mut Option<Desk>) {
+        let Some(made) = desk else { return };
+        let settled = match self.yard.keep(&made.record) {
+            Ok(()) => {
+                if made.gateway.is_none() {
+                    self.reopen_gateway(made, place).await;
+                }
+                self.introduce(made).await.is_ok()
+            }
+            Err(_) => false,
+        };
+        if !settled {
+            // Whoever asks hears that it is lost. If it cannot be ended either, the next start ends it.
+            made.let_go();
+            let _ = self.end_slot(made.record.clone()).await;
+            *desk = None;
+            self.places().remove(id);
+        }
     }
 
     /// Its row is written.

@@ -12,7 +12,7 @@ use carrel_model::{
 };
 use secrecy::SecretString;
 use tokio::{
-    sync::{Mutex, MutexGuard},
+    sync::{Mutex, MutexGuard, OwnedMutexGuard},
     task::AbortHandle,
 };
 
@@ -31,7 +31,7 @@ use crate::{
 
 /// Where one sandbox is, or is about to be. Whoever holds the desk may move it.
 pub(crate) struct Place {
-    desk: Mutex<Option<Desk>>,
+    desk: Arc<Mutex<Option<Desk>>>,
     traffic: Arc<egress::Traffic>,
 }
 
@@ -48,6 +48,8 @@ pub(crate) struct Desk {
     pub(crate) gate: line::Gate,
     /// Lines to its envd that nobody has used yet.
     pub(crate) kept: line::Kept,
+    /// Speaks with its envd, when somebody did before it had an owner.
+    pub(crate) envd: Option<Envd>,
     /// Its envd was told who it is.
     pub(crate) greeted: bool,
     /// It is of an earlier life of the server.
@@ -56,11 +58,16 @@ pub(crate) struct Desk {
 
 impl Place {
     pub(crate) fn empty() -> Arc<Place> {
-        Arc::new(Place { desk: Mutex::new(None), traffic: Arc::default() })
+        Arc::new(Place { desk: Arc::default(), traffic: Arc::default() })
     }
 
     pub(crate) async fn desk(&self) -> MutexGuard<'_, Option<Desk>> {
         self.desk.lock().await
+    }
+
+    /// The same, for somebody who goes on with it alone.
+    pub(crate) async fn desk_to_keep(&self) -> OwnedMutexGuard<Option<Desk>> {
+        Arc::clone(&self.desk).lock_owned().await
     }
 
     /// Bytes received and sent through the gateway.
@@ -79,7 +86,8 @@ impl Place {
 impl Desk {
     pub(crate) fn new(record: Record) -> Desk {
         let (gate, kept) = (line::Gate::new(), line::Kept::default());
-        Desk { record, network: None, gateway: None, policy: None, gate, kept, greeted: false, found: false }
+        let (network, gateway, policy, envd) = (None, None, None, None);
+        Desk { record, network, gateway, policy, gate, kept, envd, greeted: false, found: false }
     }
 
     /// What has files and no processes sleeps, whether it was put to sleep or its processes were lost.
@@ -100,6 +108,9 @@ impl Desk {
         self.network = None;
         self.greeted = false;
         self.kept.hang_up();
+        if let Some(envd) = self.envd.take() {
+            envd.hang_up();
+        }
         if let Some(gateway) = self.gateway.take() {
             gateway.abort();
         }
@@ -204,7 +215,9 @@ impl Inner {
             Ok(slot) => slot,
             Err(why) => {
                 let (mut record, held) = match self.expected.take(id).await {
-                    Some((record, held)) if record.layers == template.layers => (record, held),
+                    Some((record, held)) if record.layers == template.layers && record.config == template.config => {
+                        (record, held)
+                    }
                     other => {
                         // The template was made anew in between.
                         if let Some((record, _)) = other {
@@ -265,8 +278,8 @@ impl Inner {
     /// Takes hold of a running slot: its network and its gateway.
     pub(crate) fn hold(self: &Arc<Self>, desk: &mut Desk, place: &Arc<Place>, held: Held) {
         desk.network = Some(held.network);
-        desk.gate = line::Gate::new();
-        (desk.kept, desk.greeted) = (held.kept, held.greeted);
+        (desk.gate, desk.kept) = (held.gate, held.kept);
+        (desk.envd, desk.greeted) = (held.envd, held.greeted);
         if let Some(listener) = held.gateway {
             let listener = std::net::TcpListener::from(listener);
             self.serve_gateway(desk, place, listener);
@@ -330,7 +343,8 @@ impl Inner {
             return Ok(());
         }
         if !desk.greeted {
-            greet(&desk.envd(self)?, &desk.record).await?;
+            let envd = desk.envd.clone().map_or_else(|| desk.envd(self), Ok)?;
+            greet(&envd, &desk.record).await?;
             desk.greeted = true;
         }
         let record = &desk.record;
@@ -438,7 +452,7 @@ pub(crate) async fn greet(envd: &Envd, record: &Record) -> Result<(), ProviderEr
 /// What the envd of a sandbox is told.
 fn greeting(record: &Record) -> Init {
     let mut env = record.config.env.clone();
-    env.extend(surroundings(record.id.as_ref(), &record.network));
+    env.extend(surroundings(record.id.as_ref(), &record.template, &record.network));
     if record.authority.is_some() {
         env.extend(trusting());
     }

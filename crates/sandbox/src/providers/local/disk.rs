@@ -135,10 +135,20 @@ impl Disk {
     }
 
     /// Lets the image go when nobody lives on it; it stays as a file.
-    pub(crate) fn close(&self) {
-        if self.image {
-            let _ = run(Command::new("umount").arg("--").arg(&self.root));
+    pub(crate) fn close(&self) -> io::Result<()> {
+        // Whoever was just told to end may hold a file of it for a moment longer.
+        const TRIES: u32 = 40;
+        let mut tries = 0;
+        while self.image && is_mounted(&self.root)? {
+            let gone = run(Command::new("umount").arg("--").arg(&self.root));
+            tries += 1;
+            match gone {
+                Err(error) if tries == TRIES => return Err(error),
+                Err(_) => std::thread::sleep(std::time::Duration::from_millis(50)),
+                Ok(()) => {}
+            }
         }
+        Ok(())
     }
 }
 
@@ -155,6 +165,11 @@ fn open_image(folder: &Path, size: Option<u64>) -> io::Result<Disk> {
     }
     let limits = btrfs::count(&root).is_ok();
     Ok(Disk { root, subvolumes: true, limits, without: None, image: true })
+}
+
+/// Whether a folder holds another filesystem than the one it lies in.
+fn is_mounted(folder: &Path) -> io::Result<bool> {
+    Ok(fs::metadata(folder)?.dev() != fs::metadata(folder.join(".."))?.dev())
 }
 
 /// Mounts an image. The launcher of a server that was killed may hold the former mount for a moment longer, and the

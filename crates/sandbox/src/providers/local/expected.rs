@@ -27,6 +27,18 @@ impl Expected {
         coming.await.ok().flatten()
     }
 
+    /// The same, when it is made by then; else it stays expected.
+    pub(crate) async fn take_within(&self, id: &SandboxId, patience: Duration) -> Option<Slot> {
+        let mut coming = self.coming().remove(id)?;
+        match tokio::time::timeout(patience, &mut coming).await {
+            Ok(made) => made.ok().flatten(),
+            Err(_) => {
+                self.coming().insert(id.clone(), coming);
+                None
+            }
+        }
+    }
+
     fn coming(&self) -> MutexGuard<'_, HashMap<SandboxId, JoinHandle<Option<Slot>>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -35,6 +47,11 @@ impl Expected {
 impl Inner {
     /// Begins the slot of a sandbox that is about to be created.
     pub(crate) fn expect(self: &Arc<Self>, id: &SandboxId, spec: &Spec) {
+        self.begin_slot(id, spec, true);
+    }
+
+    /// The same, and tells its envd whose it is, or leaves that to whoever takes it.
+    pub(crate) fn begin_slot(self: &Arc<Self>, id: &SandboxId, spec: &Spec, greets: bool) {
         // What it stands on is not known yet.
         if spec.checkout.is_some() || !spec.volumes.is_empty() {
             return;
@@ -42,6 +59,10 @@ impl Inner {
         /// Whoever announced it and has not come after so long was ended in between.
         const PATIENCE: Duration = Duration::from_secs(60);
         let (inner, whose, wanted) = (Arc::clone(self), id.clone(), spec.clone());
+        let mut expected = self.expected.coming();
+        if expected.contains_key(id) {
+            return;
+        }
         let coming = tokio::spawn(async move {
             let template = inner.find_template(&wanted).await.ok()?;
             // Its processes come back from memory, into a slot of their own kind.
@@ -52,17 +73,13 @@ impl Inner {
             // In memory alone: on disk the slot is nobody's until the row of its sandbox is written.
             record.belong_to(&whose, &wanted);
             // Whom it trusts is made with the sandbox itself.
-            if wanted.network.headers.is_empty() {
-                held.greeted = greet(&inner.envd_of(&record, &held), &record).await.is_ok();
-            }
-            if inner.yard.socket_path(&record).is_none() && held.kept.is_empty() {
-                // For its first command, while the row is still being written.
-                let caller = inner.caller(&held);
-                tokio::spawn(async move { caller.keep_one().await });
+            if greets && wanted.network.headers.is_empty() {
+                held.greeted = greet(&inner.envd_of(&record, &mut held), &record).await.is_ok();
             }
             Some((record, held))
         });
-        self.expected.coming().insert(id.clone(), coming);
+        expected.insert(id.clone(), coming);
+        drop(expected);
         let (inner, id) = (Arc::downgrade(self), id.clone());
         tokio::spawn(async move {
             tokio::time::sleep(PATIENCE).await;

@@ -84,10 +84,6 @@ impl Kept {
         None
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
-    }
-
     /// Lets go of all of them.
     pub(crate) fn hang_up(&self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();

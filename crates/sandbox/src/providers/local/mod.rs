@@ -13,10 +13,13 @@ mod expected;
 mod furnish;
 pub(crate) mod guest;
 mod interface;
+mod kinds;
 mod line;
+mod makings;
 mod pool;
 mod pressure;
 mod record;
+mod shell;
 mod sleep;
 mod slot;
 mod snapshot;
@@ -40,13 +43,15 @@ pub use self::disk::DiskChoice;
 use self::{
     desk::{Desk, Place},
     expected::Expected,
+    makings::Makings,
     pool::Pool,
+    shell::Shells,
     slot::{Yard, unavailable},
 };
 use super::common::{aside, finish};
 use crate::{
-    Endpoint, Fitness, Forking, Furnishing, Pausing, Provider, ProviderError, Reach, Sighting, Stowing, Templating,
-    egress::Hatch, template::Template,
+    Endpoint, Fitness, Forking, Furnishing, MetLimits, Pausing, Provider, ProviderError, Reach, Sighting, Stowing,
+    Templating, egress::Hatch, template::Template,
 };
 
 /// The template that is always there.
@@ -76,6 +81,8 @@ pub struct PoolSize {
     pub target: usize,
     /// For all together.
     pub cap: usize,
+    /// How many shells wait, which are of no template: namespaces and cgroups, without a root.
+    pub shells: usize,
 }
 
 /// Sandboxes on this machine. Clones share them.
@@ -89,9 +96,12 @@ pub(crate) struct Inner {
     yard: Yard,
     visitor: Visitor,
     pool: Pool,
+    shells: Shells,
     places: std::sync::Mutex<HashMap<SandboxId, Arc<Place>>>,
     expected: Expected,
-    /// Templates are made one at a time.
+    /// The templates that are being made.
+    makings: Makings,
+    /// They are made one at a time.
     making: Mutex<()>,
     /// The host's own programs, once they were looked at.
     host: Mutex<Option<Template>>,
@@ -101,14 +111,16 @@ impl Config {
     /// Opens the provider: takes up what an earlier life left. Needs a runtime.
     pub async fn build(self) -> io::Result<Local> {
         let inner = aside(move || {
-            let (pool, hatch) = (Pool::new(self.pool), self.hatch.clone());
+            let (pool, shells, hatch) = (Pool::new(self.pool), Shells::new(self.pool.shells), self.hatch.clone());
             Ok(Inner {
                 hatch,
                 yard: Yard::open(self)?,
                 visitor: Visitor::start()?,
                 pool,
+                shells,
                 places: std::sync::Mutex::default(),
                 expected: Expected::default(),
+                makings: Makings::default(),
                 making: Mutex::default(),
                 host: Mutex::default(),
             })
@@ -116,6 +128,7 @@ impl Config {
         let inner = Arc::new(inner.await?);
         inner.take_up().await?;
         Pool::start(&inner);
+        Shells::start(&inner);
         watch::start(&inner);
         pressure::start(&inner);
         Ok(Local { inner })
@@ -123,17 +136,24 @@ impl Config {
 }
 
 impl Local {
-    /// Ends what waits in the pool and lets the launcher go. Sandboxes live on.
+    /// Ends the makings of templates and what waits in the pool, and lets the launcher go. Sandboxes live on.
     pub async fn close(&self) {
+        self.inner.makings.close().await;
         self.inner.pool.close().await;
+        let shells = self.inner.shells.close().await;
         let inner = Arc::clone(&self.inner);
         let closed = aside(move || {
-            for record in inner.pool.take_all() {
-                inner.yard.end(&record)?;
+            for record in inner.pool.take_all().into_iter().chain(shells) {
+                // One that resists does not keep the others; the next start ends it.
+                if let Err(error) = inner.yard.end(&record) {
+                    tracing::warn!(%error, slot = record.name, "a slot that waited was not ended");
+                }
             }
             inner.yard.close()
         });
-        let _ = closed.await;
+        if let Err(error) = closed.await {
+            tracing::warn!(%error, "what sandboxes lived on is not wholly put away; the next start goes on with it");
+        }
     }
 
     /// Where its templates lie, for other providers on this machine that live on them too.
@@ -144,6 +164,11 @@ impl Local {
     /// How often the pool had a slot, and how often it had none.
     pub fn pool_counts(&self) -> (u64, u64) {
         self.inner.pool.counts()
+    }
+
+    /// How many shells wait.
+    pub fn shells_waiting(&self) -> usize {
+        self.inner.shells.count()
     }
 
     /// How many slots wait.
@@ -263,6 +288,13 @@ impl Provider for Local {
         read.await.map_err(|error| unavailable("read what it uses", &error))
     }
 
+    async fn met_limits(&self, id: &SandboxId) -> Option<MetLimits> {
+        let record = self.inner.place(id)?.desk().await.as_ref()?.record.clone();
+        let inner = Arc::clone(&self.inner);
+        let met = aside(move || Ok(inner.yard.cgroup(&record).met())).await.ok()??;
+        Some(MetLimits { memory: met.memory, pids: met.pids })
+    }
+
     async fn lacks(&self, id: &SandboxId) -> Option<Vec<String>> {
         let mut unfit = self.inner.place(id)?.desk().await.as_ref()?.record.unfit.clone();
         let mut said = std::collections::HashSet::new();
@@ -307,13 +339,13 @@ impl Provider for Local {
 impl Desk {
     /// Where others call it.
     fn endpoint(&self, inner: &Inner) -> Result<Endpoint, ProviderError> {
-        self.reached_by(inner, Some(self.gate.clone()))
+        let endpoint = self.reached_by(inner, Some(self.gate.clone()))?;
+        Ok(Endpoint { open: self.envd.clone(), ..endpoint })
     }
 
     /// Calls it ourselves, also when others have to wait.
     fn envd(&self, inner: &Inner) -> Result<Envd, ProviderError> {
-        let endpoint = self.reached_by(inner, None)?;
-        Ok(Envd::new(endpoint.dial, endpoint.token))
+        Ok(self.reached_by(inner, None)?.envd())
     }
 
     fn reached_by(&self, inner: &Inner, gate: Option<line::Gate>) -> Result<Endpoint, ProviderError> {
@@ -322,22 +354,26 @@ impl Desk {
             Some(path) => Arc::new(line::Neighbour(path)),
             None => Arc::new(line::Caller { visitor: inner.visitor.clone(), network, gate, kept: self.kept.clone() }),
         };
-        Ok(Endpoint { dial, token: Some(SecretString::from(self.record.token.clone())) })
+        Ok(Endpoint::new(dial, Some(SecretString::from(self.record.token.clone()))))
     }
 }
 
 impl Inner {
     /// Calls the envd of a slot that nobody lives in yet.
     fn caller(&self, held: &slot::Held) -> line::Caller {
-        let (network, kept) = (Arc::clone(&held.network), held.kept.clone());
-        line::Caller { visitor: self.visitor.clone(), network, gate: None, kept }
+        let (network, gate, kept) = (Arc::clone(&held.network), Some(held.gate.clone()), held.kept.clone());
+        line::Caller { visitor: self.visitor.clone(), network, gate, kept }
     }
 
-    fn envd_of(&self, record: &record::Record, held: &slot::Held) -> Envd {
+    /// The same one each time: whoever comes to live there finds its lines open.
+    fn envd_of(&self, record: &record::Record, held: &mut slot::Held) -> Envd {
+        if let Some(envd) = &held.envd {
+            return envd.clone();
+        }
         let dial: Arc<dyn carrel_envd::Dial> = match self.yard.socket_path(record) {
             Some(path) => Arc::new(line::Neighbour(path)),
             None => Arc::new(self.caller(held)),
         };
-        Envd::new(dial, Some(SecretString::from(record.token.clone())))
+        held.envd.insert(Envd::new(dial, Some(SecretString::from(record.token.clone())))).clone()
     }
 }

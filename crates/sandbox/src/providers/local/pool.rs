@@ -1,7 +1,7 @@
 //! The warm pool: slots that are made before anybody asks, per template and size. A used slot never returns.
 
 use std::{
-    collections::HashMap,
+    collections::HashSet,
     path::Path,
     sync::{
         Arc, Mutex, MutexGuard, Weak,
@@ -20,32 +20,17 @@ use tokio::sync::Notify;
 
 use super::{
     Inner, PoolSize, aside,
+    kinds::{Kinds, Next},
     record::Record,
     slot::{Held, unavailable},
 };
-use crate::{
-    ProviderError,
-    template::{LayerId, Shown, Template},
-};
-
-/// What slots are alike in.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Kind {
-    layers: Vec<LayerId>,
-    shown: Vec<Shown>,
-    size: String,
-}
-
-struct Waiting {
-    template: Template,
-    limits: Limits,
-    slots: Vec<(Record, Held)>,
-    asked: Instant,
-}
+use crate::{ProviderError, template::Template};
 
 pub(crate) struct Pool {
     size: PoolSize,
-    waiting: Mutex<HashMap<Kind, Waiting>>,
+    waiting: Mutex<Kinds<(Record, Held)>>,
+    /// Snapshots behind forks: they go when their forks stand, and nobody asks for them again.
+    passing: Mutex<HashSet<TemplateName>>,
     /// Rung when somebody took a slot.
     taken: Notify,
     closed: AtomicBool,
@@ -61,7 +46,8 @@ impl Pool {
     pub(crate) fn new(size: PoolSize) -> Pool {
         Pool {
             size,
-            waiting: Mutex::default(),
+            waiting: Mutex::new(Kinds::new(size)),
+            passing: Mutex::default(),
             taken: Notify::new(),
             closed: AtomicBool::new(false),
             live: AtomicUsize::new(0),
@@ -83,7 +69,7 @@ impl Pool {
     }
 
     pub(crate) fn waiting(&self) -> usize {
-        self.kinds().values().map(|waiting| waiting.slots.len()).sum()
+        self.kinds().waiting()
     }
 
     /// Nothing waits in it any more, from now on. Returns when what was being made is made, and waits or has ended.
@@ -99,96 +85,72 @@ impl Pool {
     }
 
     pub(crate) fn take_all(&self) -> Vec<Record> {
-        self.kinds().drain().flat_map(|(_, waiting)| waiting.slots).map(|(record, _)| record).collect()
+        records(self.kinds().take_all())
     }
 
     /// Slots of a template that is forgotten: nobody will ask for them, and they hold its layers.
     pub(crate) fn forget(&self, name: &TemplateName) -> Vec<Record> {
-        let gone: Vec<_> = self.kinds().extract_if(|_, waiting| waiting.template.name == *name).collect();
-        gone.into_iter().flat_map(|(_, waiting)| waiting.slots).map(|(record, _)| record).collect()
+        self.passing().remove(name);
+        records(self.kinds().forget(name))
+    }
+
+    /// Slots of earlier versions of a template.
+    pub(crate) fn forget_earlier(&self, now: &Template) -> Vec<Record> {
+        records(self.kinds().forget_earlier(now))
     }
 
     /// Slots that are shown something beneath a folder, which is to go.
     pub(crate) fn forget_shown(&self, folder: &Path) -> Vec<Record> {
-        let beneath = |kind: &Kind| kind.shown.iter().any(|shown| shown.from.starts_with(folder));
-        let gone: Vec<_> = self.kinds().extract_if(|kind, _| beneath(kind)).collect();
-        gone.into_iter().flat_map(|(_, waiting)| waiting.slots).map(|(record, _)| record).collect()
+        records(self.kinds().forget_shown(folder))
     }
 
-    fn kinds(&self) -> MutexGuard<'_, HashMap<Kind, Waiting>> {
+    /// Nothing is made ahead for a template that is there for a moment, until it is forgotten.
+    pub(crate) fn let_pass(&self, name: &TemplateName) {
+        self.passing().insert(name.clone());
+    }
+
+    fn kinds(&self) -> MutexGuard<'_, Kinds<(Record, Held)>> {
         self.waiting.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    fn passing(&self) -> MutexGuard<'_, HashSet<TemplateName>> {
+        self.passing.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     /// A slot that waits, and remembers that this kind is asked for.
     fn take(&self, template: &Template, limits: Limits) -> Option<(Record, Held)> {
-        if self.size.target == 0 {
+        if self.size.target == 0 || self.passing().contains(&template.name) {
             return None;
         }
-        let kind = Kind::of(template, &limits);
-        let mut kinds = self.kinds();
-        let fresh = || Waiting { template: template.clone(), limits, slots: Vec::new(), asked: Instant::now() };
-        let waiting = kinds.entry(kind).or_insert_with(fresh);
-        waiting.asked = Instant::now();
-        let slot = waiting.slots.pop();
-        drop(kinds);
+        let slot = self.kinds().take(template, limits, Instant::now());
         self.taken.notify_one();
         slot
     }
 
-    /// Waits for a moment in which nobody waits for a sandbox: live work goes first.
+    /// Waits for a moment in which nobody waits for a sandbox: live work goes first, unless nothing waits and no such moment
+    /// comes.
     async fn quiet(&self) {
-        /// Whoever has just claimed a slot has its first command still to come.
-        const A_MOMENT: Duration = Duration::from_millis(25);
+        let began = Instant::now();
         loop {
-            let last = self.kinds().values().map(|waiting| waiting.asked).max();
-            let since = last.map_or(A_MOMENT, |last| last.elapsed());
-            if since >= A_MOMENT && self.live.load(Ordering::SeqCst) == 0 {
-                return;
-            }
-            tokio::time::sleep(A_MOMENT.saturating_sub(since).max(Duration::from_millis(5))).await;
+            let patience = self.kinds().patience(self.is_busy(), began.elapsed(), Instant::now());
+            let Some(patience) = patience else { return };
+            tokio::time::sleep(patience).await;
         }
     }
 
-    /// Lets a slot wait; gives it back when nobody waits for its kind any more.
-    fn put(&self, kind: &Kind, slot: (Record, Held)) -> Option<(Record, Held)> {
-        let mut kinds = self.kinds();
-        match kinds.get_mut(kind) {
-            Some(waiting) if !self.closed.load(Ordering::SeqCst) => {
-                waiting.slots.push(slot);
-                None
-            }
-            _ => Some(slot),
-        }
+    /// Whether somebody waits for a slot to be made.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.live.load(Ordering::SeqCst) > 0
     }
 
-    /// What is to be made next: the kind that was asked for last and has too few. Kinds that nobody asks for any more make room.
-    fn next(&self) -> Next {
-        let mut kinds = self.kinds();
-        let total: usize = kinds.values().map(|waiting| waiting.slots.len()).sum();
-        let wanted = kinds.iter().filter(|(_, waiting)| waiting.slots.len() < self.size.target);
-        let Some((kind, wanted)) = wanted.max_by_key(|(_, waiting)| waiting.asked) else { return Next::Rest };
-        if total < self.size.cap {
-            return Next::Make(kind.clone(), Box::new(wanted.template.clone()), wanted.limits);
-        }
-        let asked = wanted.asked;
-        let others = kinds.values_mut().filter(|other| !other.slots.is_empty() && other.asked < asked);
-        match others.min_by_key(|other| other.asked).and_then(|oldest| oldest.slots.pop()) {
-            Some((record, _)) => Next::End(Box::new(record)),
-            None => Next::Rest,
-        }
+    /// How long ago somebody asked for a sandbox, if anybody did.
+    pub(crate) fn since_asked(&self) -> Option<Duration> {
+        self.kinds().since_asked(Instant::now())
     }
 }
 
-enum Next {
-    Make(Kind, Box<Template>, Limits),
-    End(Box<Record>),
-    Rest,
-}
-
-impl Kind {
-    fn of(template: &Template, limits: &Limits) -> Kind {
-        Kind { layers: template.layers.clone(), shown: template.config.shown.clone(), size: format!("{limits:?}") }
-    }
+fn records(slots: Vec<(Record, Held)>) -> Vec<Record> {
+    slots.into_iter().map(|(record, _)| record).collect()
 }
 
 impl Inner {
@@ -242,7 +204,7 @@ impl Inner {
     }
 
     /// Asks its envd something, so that it has come up before anybody needs it, and opens lines for its first callers.
-    async fn warm(&self, (record, held): &(Record, Held)) {
+    async fn warm(&self, (record, held): &mut (Record, Held)) {
         /// There in nearly every template; where it is not, the first command finds what it runs for itself.
         const ANYTHING: &str = "/bin/true";
         let envd = self.envd_of(record, held);
@@ -270,9 +232,17 @@ impl Inner {
         bench: bool,
     ) -> Result<(Record, Held), ProviderError> {
         let inner = Arc::clone(self);
+        // What a bench writes is moved away, which the folder of a shell does not let it.
+        let shell = if bench { None } else { self.shells.take(limits) };
         let made = aside(move || {
-            let mut record = inner.yard.plan(&template, limits, volumes, bench)?;
-            match inner.yard.launch(&mut record) {
+            let fits = shell.as_ref().is_some_and(|shell| shell.limits == limits);
+            let planned = match shell {
+                Some(shell) => inner.yard.plan_in(shell, &template, limits, volumes),
+                None => inner.yard.plan(&template, limits, volumes, bench),
+            };
+            let mut record = planned?;
+            let launched = if fits { inner.yard.launch_there(&mut record) } else { inner.yard.launch(&mut record) };
+            match launched {
                 Ok(held) => Ok(Ok((record, held))),
                 Err(error) => {
                     inner.yard.end(&record)?;
@@ -297,19 +267,25 @@ async fn refill(inner: Weak<Inner>) {
         if here.pool.closed.load(Ordering::SeqCst) {
             return;
         }
-        let filled = match here.pool.next() {
-            Next::Make(kind, template, limits) => match here.make_slot(*template, limits, Vec::new(), false).await {
-                Ok(slot) => {
-                    here.warm(&slot).await;
-                    if let Some((record, _)) = here.pool.put(&kind, slot) {
-                        let _ = here.end_slot(record).await;
+        let next = here.pool.kinds().next(Instant::now());
+        let filled = match next {
+            Next::Make(wanted) => {
+                let (kind, template, limits) = *wanted;
+                // Whoever asks for one hears why it failed; the pool tries again when the next one was taken.
+                match here.make_slot(template, limits, Vec::new(), false).await {
+                    Ok(mut slot) => {
+                        here.warm(&mut slot).await;
+                        let closed = here.pool.closed.load(Ordering::SeqCst);
+                        let unwanted = if closed { Some(slot) } else { here.pool.kinds().put(&kind, slot) };
+                        if let Some((record, _)) = unwanted {
+                            let _ = here.end_slot(record).await;
+                        }
+                        false
                     }
-                    false
+                    Err(_) => true,
                 }
-                // Whoever asks for one hears why; the pool tries again when the next one was taken.
-                Err(_) => true,
-            },
-            Next::End(record) => here.end_slot(*record).await.is_err(),
+            }
+            Next::End((record, _)) => here.end_slot(record).await.is_err(),
             Next::Rest => true,
         };
         drop(filling);

@@ -61,9 +61,11 @@ impl Inner {
             else {
                 continue;
             };
-            if self.page_out(desk).await != Depth::PagedOut {
-                // There is no swap: not for the others either.
-                break;
+            match self.page_out(desk).await {
+                Ok(0) => continue,
+                Ok(_) => {}
+                // There is no swap, or it is not ours to use: not for the others either.
+                Err(_) => break,
             }
             if self.note(desk, Some(Depth::PagedOut)).is_ok() {
                 moved += 1;

@@ -1,6 +1,6 @@
 //! Pausing: how deep a sandbox can sleep here, and how it wakes.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{io, path::PathBuf, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use carrel_model::{
@@ -63,7 +63,8 @@ impl Inner {
                 if now.is_none() {
                     self.freeze(desk).await?;
                 }
-                self.page_out(desk).await
+                // Where there is no swap, or nothing went there, it stays frozen.
+                if self.page_out(desk).await.is_ok_and(|bytes| bytes > 0) { Depth::PagedOut } else { Depth::Frozen }
             }
             Depth::Stored => self.store(desk).await?,
             Depth::Files => self.keep_files(desk).await?,
@@ -104,19 +105,10 @@ impl Inner {
         frozen.await.map_err(|error| unavailable("freeze it", &error))
     }
 
-    /// Moves the memory of a frozen sandbox to swap. Where there is no swap it stays frozen.
-    pub(crate) async fn page_out(self: &Arc<Self>, desk: &Desk) -> Depth {
+    /// Moves the memory of a frozen sandbox to swap, and says how many bytes went there.
+    pub(crate) async fn page_out(self: &Arc<Self>, desk: &Desk) -> io::Result<u64> {
         let (inner, record) = (Arc::clone(self), desk.record.clone());
-        let moved = aside(move || {
-            for pid in inner.yard.cgroup(&record).processes() {
-                carrel_linux::page_out(pid)?;
-            }
-            Ok(())
-        });
-        match moved.await {
-            Ok(()) => Depth::PagedOut,
-            Err(_) => Depth::Frozen,
-        }
+        aside(move || inner.yard.cgroup(&record).page_out()).await
     }
 
     /// Lets the processes go and keeps the files, safe on disk first.
@@ -198,6 +190,9 @@ impl Inner {
         // Callers wait until it is written.
         let _shut = desk.gate.shut();
         desk.kept.hang_up();
+        if let Some(envd) = &desk.envd {
+            envd.hang_up();
+        }
         let mut refused = String::new();
         for _ in 0..TRIES {
             // Nothing inside may lead outside.

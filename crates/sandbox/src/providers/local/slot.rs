@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 
+use carrel_envd::Envd;
 use carrel_linux::{Bounds, Cgroup, Hierarchies, Jail, Launcher, Living, Mapping};
 use carrel_model::sandbox::{Depth, Limits, Network, VolumeMount};
 
@@ -71,13 +72,18 @@ pub(crate) struct Held {
     pub(crate) gateway: Option<OwnedFd>,
     /// Lines to its envd that are open already.
     pub(crate) kept: line::Kept,
+    /// Keeps callers waiting while its memory is written.
+    pub(crate) gate: line::Gate,
+    /// Speaks with its envd, once somebody does.
+    pub(crate) envd: Option<Envd>,
     /// Its envd was told who it is.
     pub(crate) greeted: bool,
 }
 
 impl Held {
     pub(crate) fn new(network: OwnedFd, gateway: Option<OwnedFd>) -> Held {
-        Held { network: Arc::new(network), gateway, kept: line::Kept::default(), greeted: false }
+        let (kept, gate) = (line::Kept::default(), line::Gate::new());
+        Held { network: Arc::new(network), gateway, kept, gate, envd: None, greeted: false }
     }
 }
 
@@ -195,12 +201,17 @@ impl Yard {
     pub(crate) fn launch(&self, record: &mut Record) -> Result<Held, ProviderError> {
         self.make_folder(record).map_err(|error| unavailable("prepare its folder", &error))?;
         let bounds = bounds(&record.limits);
+        self.cgroup(record).make(&bounds).map_err(|error| unavailable("set its limits", &error))?;
+        self.launch_there(record)
+    }
+
+    /// The same for one whose folder and cgroups are as they should be.
+    pub(crate) fn launch_there(&self, record: &mut Record) -> Result<Held, ProviderError> {
         if self.user != User::Root {
             // There is nobody but root inside.
             record.config.user = Some("root".into());
             record.config.workdir = Some("/root".into());
         }
-        self.cgroup(record).make(&bounds).map_err(|error| unavailable("set its limits", &error))?;
         record.guest.clone_from(&self.guest);
         record.remembers = false;
         if let Some(socket) = self.socket_path(record) {
@@ -415,12 +426,12 @@ impl Yard {
 
     /// Lets go of what nobody needs when the server ends; sandboxes live on.
     pub(crate) fn close(&self) -> io::Result<()> {
-        self.empty_trash()?;
+        let emptied = self.empty_trash();
         if Record::all(&self.slots)?.is_empty() {
             self.hierarchies.close();
-            self.disk.close();
+            self.disk.close()?;
         }
-        Ok(())
+        emptied
     }
 
     /// Kills cgroups that no record knows: a record is written first and removed last, so nobody's.

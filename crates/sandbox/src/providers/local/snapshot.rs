@@ -17,14 +17,37 @@ use crate::{
     template::{LayerId, Template},
 };
 
+/// How a snapshot is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Keeping {
+    /// For good; a second time finds it.
+    Once,
+    /// For good, in place of the one of that name.
+    Anew,
+    /// For copies that are made at once.
+    ForNow,
+}
+
 #[async_trait]
 impl Forking for Local {
     async fn snapshot(&self, id: &SandboxId, name: &TemplateName, memory: bool) -> Result<Template, ProviderError> {
-        self.keep_copy(id, name, memory, true).await
+        self.keep_copy(id, name, memory, Keeping::Once).await
+    }
+
+    async fn renew(&self, id: &SandboxId, name: &TemplateName, memory: bool) -> Result<Template, ProviderError> {
+        let before = self.inner.yard.shelves.find(name).map_err(|error| unavailable("take a snapshot", &error))?;
+        let made = self.keep_copy(id, name, memory, Keeping::Anew).await?;
+        // What waits on the one before it is not given to anybody any more.
+        if let Some(before) = before.filter(|before| before.layers != made.layers)
+            && let Err(error) = self.inner.let_go_of(name, Some(before)).await
+        {
+            tracing::warn!(template = %name, %error, "what is left of the snapshot before it stays until the next start");
+        }
+        Ok(made)
     }
 
     async fn base(&self, id: &SandboxId, name: &TemplateName, memory: bool) -> Result<Template, ProviderError> {
-        self.keep_copy(id, name, memory, false).await
+        self.keep_copy(id, name, memory, Keeping::ForNow).await
     }
 }
 
@@ -34,14 +57,14 @@ impl Local {
         id: &SandboxId,
         name: &TemplateName,
         memory: bool,
-        lasting: bool,
+        keeping: Keeping,
     ) -> Result<Template, ProviderError> {
         let (inner, id, name) = (Arc::clone(&self.inner), id.clone(), name.clone());
         finish(tokio::spawn(async move {
             let place = inner.place(&id).ok_or(ProviderError::Lost)?;
             let mut desk = place.desk().await;
             let desk = desk.as_mut().ok_or(ProviderError::Lost)?;
-            inner.snapshot(desk, &id, name, memory, lasting).await
+            inner.snapshot(desk, &id, name, memory, keeping).await
         }))
         .await
     }
@@ -54,10 +77,13 @@ impl Inner {
         id: &SandboxId,
         name: TemplateName,
         memory: bool,
-        lasting: bool,
+        keeping: Keeping,
     ) -> Result<Template, ProviderError> {
         let trouble = |error: std::io::Error| unavailable("take a snapshot", &error);
-        if let Some(made) = self.yard.shelves.find(&name).map_err(trouble)? {
+        let lasting = keeping != Keeping::ForNow;
+        if keeping != Keeping::Anew
+            && let Some(made) = self.yard.shelves.find(&name).map_err(trouble)?
+        {
             return Ok(made);
         }
         let alive = desk.is_alive();
@@ -114,6 +140,7 @@ impl Inner {
             if lasting {
                 inner.yard.shelves.keep(&template)?;
             } else {
+                inner.pool.let_pass(&template.name);
                 inner.yard.shelves.keep_for_now(&template)?;
             }
             Ok((template, record))

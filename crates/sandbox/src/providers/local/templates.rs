@@ -37,23 +37,17 @@ impl Templating for Local {
     }
 
     async fn make(&self, name: &TemplateName, source: &Source, progress: &Progress) -> Result<Template, ProviderError> {
-        let (inner, name, source, progress) = (Arc::clone(&self.inner), name.clone(), source.clone(), progress.clone());
-        finish(tokio::spawn(async move { Ok(inner.make_template(&name, &source, &progress).await?) })).await
+        let makings = &self.inner.makings;
+        let (inner, name, source) = (Arc::clone(&self.inner), name.clone(), source.clone());
+        let progress = makings.accompany(progress);
+        finish(makings.spawn(async move { Ok(inner.make_template(&name, &source, &progress).await?) })).await
     }
 
     async fn forget(&self, name: &TemplateName) -> Result<(), ProviderError> {
         let trouble = |error: std::io::Error| unavailable("forget the template", &error);
         let known = self.inner.yard.shelves.find(name).map_err(trouble)?;
         self.inner.yard.shelves.forget(name).map_err(trouble)?;
-        let _still = self.inner.pool.stand_still().await;
-        for record in self.inner.pool.forget(name) {
-            self.inner.end_slot(record).await?;
-        }
-        if let Some(template) = known.filter(|template| template.memory) {
-            let inner = Arc::clone(&self.inner);
-            aside(move || inner.yard.forget_snapshot(&template)).await.map_err(trouble)?;
-        }
-        self.inner.collect_layers().await
+        self.inner.let_go_of(name, known).await
     }
 }
 
@@ -76,6 +70,7 @@ impl Inner {
         progress: &Progress,
     ) -> Result<Template, TemplateError> {
         let _one_at_a_time = self.making.lock().await;
+        progress.go_on()?;
         let shelves = &self.yard.shelves;
         let mut made = match source {
             Source::Host => template::make_host(shelves, progress).await?,
@@ -117,7 +112,37 @@ impl Inner {
         if name.as_str() == super::HOST {
             *self.host.lock().await = Some(made.clone());
         }
+        self.end_earlier(&made).await;
         Ok(made)
+    }
+
+    /// Ends the slots that wait for sandboxes of earlier versions of a template: nobody will ask for them, and they hold
+    /// layers. One that cannot be ended now is ended at the next start.
+    async fn end_earlier(self: &Arc<Self>, now: &Template) {
+        let _still = self.pool.stand_still().await;
+        for record in self.pool.forget_earlier(now) {
+            if let Err(error) = self.end_slot(record).await {
+                tracing::warn!(error = &error as &dyn std::error::Error, "a slot of an earlier template was not ended");
+            }
+        }
+    }
+
+    /// Ends what waits on a template that was forgotten or replaced, and carries out what nobody needs any more.
+    pub(crate) async fn let_go_of(
+        self: &Arc<Self>,
+        name: &TemplateName,
+        known: Option<Template>,
+    ) -> Result<(), ProviderError> {
+        let _still = self.pool.stand_still().await;
+        for record in self.pool.forget(name) {
+            self.end_slot(record).await?;
+        }
+        if let Some(template) = known.filter(|template| template.memory) {
+            let inner = Arc::clone(self);
+            let forgotten = aside(move || inner.yard.forget_snapshot(&template)).await;
+            forgotten.map_err(|error| unavailable("forget the template", &error))?;
+        }
+        self.collect_layers().await
     }
 
     /// Removes the layers that no template and no sandbox needs.
@@ -178,7 +203,9 @@ impl LocalBench {
     async fn introduce(&mut self) -> Result<(), TemplateError> {
         let Some(desk) = &self.desk else { return Ok(()) };
         let init = Init {
-            env: surroundings(desk.record.id.as_ref(), &desk.record.network).into_iter().collect(),
+            env: surroundings(desk.record.id.as_ref(), &desk.record.template, &desk.record.network)
+                .into_iter()
+                .collect(),
             token: Some(SecretString::from(desk.record.token.clone())),
             default_user: Some("root".into()),
             default_workdir: Some("/".into()),
@@ -253,7 +280,11 @@ impl Drop for LocalBench {
         if let Some(mut desk) = self.desk.take() {
             desk.let_go();
             let inner = Arc::clone(&self.inner);
-            tokio::spawn(async move { inner.end_slot(desk.record).await });
+            self.inner.makings.spawn(async move {
+                if let Err(error) = inner.end_slot(desk.record).await {
+                    tracing::warn!(%error, "the bench of a making was not ended; the next start ends it");
+                }
+            });
         }
     }
 }

@@ -72,7 +72,7 @@ impl Desk {
 
     pub(crate) fn endpoint(&self, inner: &Inner) -> Endpoint {
         let dial = Arc::new(line::Caller { folder: inner.yard.run(&self.record) });
-        Endpoint { dial, token: Some(SecretString::from(self.record.token.clone())) }
+        Endpoint::new(dial, Some(SecretString::from(self.record.token.clone())))
     }
 
     pub(crate) fn envd(&self, inner: &Inner) -> Envd {
@@ -123,6 +123,12 @@ impl Inner {
             }
             let place = Place::empty();
             let mut desk = Desk::of(record);
+            // One that resists does not keep the others.
+            if let Some(depth) = desk.record.falls
+                && let Err(error) = self.fall_asleep(&mut desk, depth).await
+            {
+                tracing::warn!(sandbox = %id, %error, "a pause that was broken off could not be ended");
+            }
             if desk.record.is_alive() {
                 self.open_gateway(&mut desk, &place);
             }
@@ -292,7 +298,7 @@ fn refuse_headers(network: &Network) -> Result<(), ProviderError> {
 /// What the envd of a sandbox is told.
 fn greeting(record: &Record) -> Init {
     let mut env = record.config.env.clone();
-    env.extend(surroundings(record.id.as_ref(), &record.network));
+    env.extend(surroundings(record.id.as_ref(), &record.template, &record.network));
     env.extend(record.env.clone());
     Init {
         env,

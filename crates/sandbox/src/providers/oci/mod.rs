@@ -38,7 +38,7 @@ use self::{
 };
 use super::common::{aside, finish};
 use crate::{
-    Endpoint, Fitness, Forking, Pausing, Provider, ProviderError, Reach, Sighting,
+    Endpoint, Fitness, Forking, MetLimits, Pausing, Provider, ProviderError, Reach, Sighting,
     egress::Hatch,
     providers::local::{DiskChoice, disk},
     template::{self, Progress, Shelves, Template},
@@ -216,6 +216,13 @@ impl Provider for Oci {
             })
         });
         read.await.map_err(|error| unavailable("read what it uses", &error))
+    }
+
+    async fn met_limits(&self, id: &SandboxId) -> Option<MetLimits> {
+        let record = self.inner.place(id)?.desk().await.as_ref()?.record.clone();
+        let inner = Arc::clone(&self.inner);
+        let met = aside(move || Ok(inner.yard.cgroup(&record).met())).await.ok()??;
+        Some(MetLimits { memory: met.memory, pids: met.pids })
     }
 
     async fn set_network(&self, id: &SandboxId, network: &Network) -> Result<(), ProviderError> {

@@ -40,6 +40,9 @@ pub(crate) struct Record {
     pub(crate) first: Option<Living>,
     /// How deep it sleeps; awake when absent.
     pub(crate) asleep: Option<Depth>,
+    /// How deep it is being put to sleep just now. A server that finds this was killed meanwhile.
+    #[serde(default)]
+    pub(crate) falls: Option<Depth>,
     /// Whether its envd was told who it is, and its start command ran.
     pub(crate) ready: bool,
     /// The first of its users on the host.

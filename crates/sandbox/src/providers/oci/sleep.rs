@@ -59,19 +59,30 @@ impl Inner {
             _ if !desk.record.is_alive() => return self.note(desk, Some(Depth::Files)).map(|()| Depth::Files),
             now => now,
         };
-        let reached = match depth {
-            Depth::Frozen => self.set_frozen(desk, true).await.map(|()| Depth::Frozen)?,
+        desk.record.falls = Some(depth);
+        self.yard.keep(&desk.record).map_err(|error| unavailable("remember that it falls asleep", &error))?;
+        match self.sink(desk, now, depth).await {
+            Ok(reached) => self.note(desk, Some(reached)).map(|()| reached),
+            Err(error) => {
+                // It stays as it was, and the next start has nothing to go on with.
+                self.note(desk, now)?;
+                Err(error)
+            }
+        }
+    }
+
+    async fn sink(self: &Arc<Self>, desk: &mut Desk, now: Option<Depth>, depth: Depth) -> Result<Depth, ProviderError> {
+        match depth {
+            Depth::Frozen => self.set_frozen(desk, true).await.map(|()| Depth::Frozen),
             Depth::PagedOut => {
                 if now.is_none() {
                     self.set_frozen(desk, true).await?;
                 }
-                self.page_out(desk).await
+                Ok(self.page_out(desk).await)
             }
-            Depth::Stored => self.store(desk, now).await?,
-            Depth::Files => self.keep_files(desk).await?,
-        };
-        self.note(desk, Some(reached))?;
-        Ok(reached)
+            Depth::Stored => self.store(desk, now).await,
+            Depth::Files => self.keep_files(desk).await,
+        }
     }
 
     async fn wake(self: &Arc<Self>, desk: &mut Desk, place: &Arc<Place>) -> Result<Depth, ProviderError> {
@@ -101,24 +112,29 @@ impl Inner {
         Ok(from)
     }
 
+    /// Goes on with a pause in the middle of which the server was killed. What the runtime had stored by then is not to be
+    /// relied on, and it may still be at it: the files are, and keeping them ends it.
+    pub(crate) async fn fall_asleep(self: &Arc<Self>, desk: &mut Desk, depth: Depth) -> Result<(), ProviderError> {
+        let reached = match depth {
+            _ if !desk.record.is_alive() => Depth::Files,
+            Depth::Frozen | Depth::PagedOut => self.set_frozen(desk, true).await.map(|()| Depth::Frozen)?,
+            Depth::Stored | Depth::Files => self.keep_files(desk).await?,
+        };
+        self.note(desk, Some(reached))
+    }
+
     pub(crate) async fn set_frozen(self: &Arc<Self>, desk: &Desk, frozen: bool) -> Result<(), ProviderError> {
         let (inner, record) = (Arc::clone(self), desk.record.clone());
         let done = aside(move || inner.yard.cgroup(&record).set_frozen(frozen, KERNEL_PATIENCE)).await;
         done.map_err(|error| unavailable(if frozen { "freeze it" } else { "thaw it" }, &error))
     }
 
-    /// Moves the memory of a frozen sandbox to swap. Where there is no swap it stays frozen.
+    /// Moves the memory of a frozen sandbox to swap. Where there is no swap, or nothing went there, it stays frozen.
     async fn page_out(self: &Arc<Self>, desk: &Desk) -> Depth {
         let (inner, record) = (Arc::clone(self), desk.record.clone());
-        let moved = aside(move || {
-            for pid in inner.yard.cgroup(&record).processes() {
-                carrel_linux::page_out(pid)?;
-            }
-            Ok(())
-        });
-        match moved.await {
-            Ok(()) => Depth::PagedOut,
-            Err(_) => Depth::Frozen,
+        match aside(move || inner.yard.cgroup(&record).page_out()).await {
+            Ok(bytes) if bytes > 0 => Depth::PagedOut,
+            Ok(_) | Err(_) => Depth::Frozen,
         }
     }
 
@@ -199,7 +215,7 @@ impl Inner {
     }
 
     fn note(&self, desk: &mut Desk, asleep: Option<Depth>) -> Result<(), ProviderError> {
-        desk.record.asleep = asleep;
+        (desk.record.asleep, desk.record.falls) = (asleep, None);
         self.yard.keep(&desk.record).map_err(|error| unavailable("remember how it sleeps", &error))
     }
 }

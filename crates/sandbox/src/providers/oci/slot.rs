@@ -125,6 +125,7 @@ impl Yard {
             id,
             first: None,
             asleep: None,
+            falls: None,
             ready: false,
             base: self.take_base(),
             template: template.name.clone(),
@@ -325,8 +326,8 @@ impl Yard {
         if self.records()?.is_empty() {
             self.remove_foreign_cgroups(None);
             self.hierarchies.close();
-            self.disk.close();
             root::close(&self.house);
+            self.disk.close()?;
         }
         Ok(())
     }

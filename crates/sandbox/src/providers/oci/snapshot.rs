@@ -20,9 +20,24 @@ use crate::{
 #[async_trait]
 impl Forking for Oci {
     async fn snapshot(&self, id: &SandboxId, name: &TemplateName, memory: bool) -> Result<Template, ProviderError> {
-        let (inner, id, name) = (Arc::clone(&self.inner), id.clone(), name.clone());
         // Memory belongs to one sandbox and its paths: the answer says that it was not kept.
         let _ = memory;
+        if let Some(made) =
+            self.inner.yard.shelves.find(name).map_err(|error| unavailable("take a snapshot", &error))?
+        {
+            return Ok(made);
+        }
+        self.keep_copy(id, name).await
+    }
+
+    async fn renew(&self, id: &SandboxId, name: &TemplateName, _: bool) -> Result<Template, ProviderError> {
+        self.keep_copy(id, name).await
+    }
+}
+
+impl Oci {
+    async fn keep_copy(&self, id: &SandboxId, name: &TemplateName) -> Result<Template, ProviderError> {
+        let (inner, id, name) = (Arc::clone(&self.inner), id.clone(), name.clone());
         finish(tokio::spawn(async move {
             let place = inner.place(&id).ok_or(ProviderError::Lost)?;
             let desk = place.desk().await;
@@ -40,9 +55,6 @@ impl Inner {
         name: TemplateName,
     ) -> Result<Template, ProviderError> {
         let trouble = |error: std::io::Error| unavailable("take a snapshot", &error);
-        if let Some(made) = self.yard.shelves.find(&name).map_err(trouble)? {
-            return Ok(made);
-        }
         let (inner, record) = (Arc::clone(self), desk.record.clone());
         let origin = format!("a snapshot of sandbox {id}");
         let taken = aside(move || {

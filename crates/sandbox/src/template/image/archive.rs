@@ -44,7 +44,7 @@ fn import(
 ) -> Result<Template, TemplateError> {
     progress.say(format!("reading {}", path.display()));
     let draft = shelves.draft().doing(|| "begin a template".to_owned())?;
-    let mut archive = Archive::open(&path, &draft)?;
+    let mut archive = Archive::open(&path, &draft, progress)?;
     let image = if archive.has("index.json") { oci(&mut archive)? } else { docker(&mut archive, progress)? };
     image.config.fits()?;
     let count = image.layers.len();
@@ -226,7 +226,7 @@ struct Archive {
 }
 
 impl Archive {
-    fn open(path: &Path, draft: &Draft) -> Result<Self, TemplateError> {
+    fn open(path: &Path, draft: &Draft, progress: &Progress) -> Result<Self, TemplateError> {
         let mut file = File::open(path).doing(|| format!("open {}", path.display()))?;
         let mut start = [0; 4];
         let read = read_start(&mut file, &mut start).doing(|| format!("read {}", path.display()))?;
@@ -235,7 +235,7 @@ impl Archive {
             let place = draft.scratch("archive.tar");
             let mut plain = File::create_new(&place).doing(|| "unpack the archive".to_owned())?;
             let most = Limits::default().bytes;
-            let bytes = io::copy(&mut expand(&file)?.take(most), &mut plain)
+            let bytes = io::copy(&mut expand(progress.reading(&file))?.take(most), &mut plain)
                 .map_err(|error| TemplateError::invalid(format!("the archive cannot be unpacked: {error}")))?;
             if bytes == most {
                 return Err(TemplateError::invalid(format!("the archive unpacks to more than {most} bytes")));

@@ -69,6 +69,7 @@ pub(super) fn shelve(
     limits: &Limits,
     progress: &Progress,
 ) -> Result<(LayerId, u64), TemplateError> {
+    let stream = progress.reading(stream);
     let draft = shelves.draft().doing(|| "begin a layer".to_owned())?;
     let (unpacked, found, wanted) = match promise {
         Promise::AsSent(sum, size) => {
@@ -83,6 +84,7 @@ pub(super) fn shelve(
             (unpacked, summed.finish(), sum)
         }
     };
+    progress.go_on()?;
     // A broken stream is told as such, whatever became of its inside.
     let found = found.map_err(|error| TemplateError::invalid(format!("layer {wanted} cannot be read: {error}")))?;
     if found != wanted {

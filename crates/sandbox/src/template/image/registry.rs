@@ -40,8 +40,8 @@ pub async fn pull_image(
         .map_err(|error| TemplateError::invalid(format!("`{reference}` is not the name of an image: {error}")))?;
     progress.say(format!("asking {} for {}", image.resolve_registry(), image.repository()));
     let line = Line::open(image, login)?;
-    let (manifest, digest) = line.manifest().await?;
-    let config = ImageConfig::read(&line.document(&manifest.config).await?)?;
+    let (manifest, digest) = progress.unless_called_off(line.manifest()).await?;
+    let config = ImageConfig::read(&progress.unless_called_off(line.document(&manifest.config)).await?)?;
     config.fits()?;
     let count = manifest.layers.len();
     // Collected first: a stream of borrowing futures is not known to be `Send`.
@@ -158,7 +158,7 @@ impl Line {
         let mut tries = 1;
         loop {
             match self.fetch(shelves, descriptor, promise, progress).await {
-                Err(TemplateError::Unavailable { why }) if tries < TRIES => {
+                Err(TemplateError::Unavailable { why }) if tries < TRIES && progress.go_on().is_ok() => {
                     progress.say(format!("{step}: {why}; once more"));
                     tries += 1;
                 }
@@ -175,9 +175,9 @@ impl Line {
         promise: Promise,
         progress: &Progress,
     ) -> Result<(LayerId, u64), TemplateError> {
-        let stream =
-            self.client.pull_blob_stream(&self.image, descriptor).await.map_err(|error| self.explain(error))?;
-        let mut stream = stream.stream;
+        let asking =
+            async { self.client.pull_blob_stream(&self.image, descriptor).await.map_err(|error| self.explain(error)) };
+        let mut stream = progress.unless_called_off(asking).await?.stream;
         let (pieces, arriving) = mpsc::channel(16);
         let unpacking = {
             let (shelves, progress) = (shelves.clone(), progress.clone());
@@ -191,6 +191,13 @@ impl Line {
                 }
             }
             Ok(())
+        };
+        // Called off, the line goes; the unpacking hears of it by the end of its stream, and is waited for.
+        let pump = async move {
+            tokio::select! {
+                pumped = pump => pumped,
+                () = progress.is_called_off() => Ok(()),
+            }
         };
         let (unpacked, pumped) = futures::join!(unpacking, pump);
         match pumped {

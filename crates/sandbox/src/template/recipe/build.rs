@@ -16,10 +16,11 @@ use sha2::{Digest, Sha256};
 use super::{
     Instruction, Recipe, Step, Word,
     context::{Context, Copying},
+    trial::Trial,
 };
 use crate::template::{
     Config, DEBIAN_PACKAGES, Draft, LayerId, Progress, Shelves, Template, TemplateError,
-    error::{Doing, aside},
+    error::{Doing, aside, tidy},
     make_debian, make_host, pull_image,
 };
 
@@ -103,7 +104,7 @@ pub async fn build(
     workbench: &dyn Workbench,
     progress: &Progress,
 ) -> Result<Template, TemplateError> {
-    progress.say(format!("FROM {}", order.recipe.from));
+    progress.say(tidy(&format!("FROM {}", order.recipe.from)));
     let base = base(shelves, order, progress).await?;
     let mut building =
         Building { shelves, order, workbench, progress, layers: base.layers, bytes: base.bytes, config: base.config };
@@ -112,11 +113,12 @@ pub async fn build(
         let title: String = step.instruction.title().chars().take(160).collect();
         building.step(step, index + 1, &format!("step {}/{count} {title}", index + 1)).await?;
     }
+    building.try_start().await?;
     Ok(Template {
         name: order.name.clone(),
         layers: building.layers,
         config: building.config,
-        origin: format!("a recipe of {count} steps on {}", order.recipe.from),
+        origin: tidy(&format!("a recipe of {count} steps on {}", order.recipe.from)),
         bytes: building.bytes,
         made_at: Timestamp::now(),
         memory: false,
@@ -152,7 +154,7 @@ async fn base(shelves: &Shelves, order: &Order, progress: &Progress) -> Result<T
             _ => {}
         }
     }
-    progress.say(format!("there is no template {from}; looking for an image"));
+    progress.say(tidy(&format!("there is no template {from}; looking for an image")));
     pull_image(shelves, &order.name, from, order.login.as_ref(), progress).await
 }
 
@@ -168,6 +170,7 @@ struct Building<'a> {
 
 impl Building<'_> {
     async fn step(&mut self, step: &Step, number: usize, title: &str) -> Result<(), TemplateError> {
+        self.progress.go_on()?;
         let fill = |word: &Word, config: &Config| word.fill(&config.env);
         match &step.instruction {
             Instruction::Run { command, user } => {
@@ -220,6 +223,26 @@ impl Building<'_> {
         }
     }
 
+    /// Has the start command tried, unless the very same was tried before.
+    async fn try_start(&self) -> Result<(), TemplateError> {
+        let Some(trial) = Trial::of(&self.order.recipe, &self.config) else { return Ok(()) };
+        let user = self.config.user.as_deref().unwrap_or_default();
+        let workdir = self.config.workdir.as_deref().unwrap_or_default();
+        let key = self.key(&[&trial.input()[..], &[user, workdir]].concat());
+        let last = self.layers.last().cloned();
+        if self.order.caching == Caching::Use {
+            let (shelves, key) = (self.shelves.clone(), key.clone());
+            if aside(move || Ok(shelves.recall(&key))).await?.is_some() {
+                return Ok(());
+            }
+        }
+        let bench = self.workbench.open(&self.layers, &self.config).await?;
+        self.progress.unless_called_off(trial.run(bench, &self.config, self.progress)).await?;
+        let Some(layer) = last else { return Ok(()) };
+        let (shelves, bytes) = (self.shelves.clone(), self.bytes);
+        aside(move || shelves.note(&key, &layer, bytes).doing(|| "note down that it starts".to_owned())).await
+    }
+
     async fn run(
         &mut self,
         step: &Step,
@@ -248,9 +271,9 @@ impl Building<'_> {
             env: &self.config.env,
             workdir: workdir.as_deref(),
         };
-        let code = bench.run(&errand, self.progress).await?;
+        let code = self.progress.unless_called_off(bench.run(&errand, self.progress)).await?;
         if code != 0 {
-            return Err(TemplateError::Step { step: number, line: step.line, command: command.to_owned(), code });
+            return Err(TemplateError::Step { step: number, line: step.line, command: tidy(command), code });
         }
         self.finish(bench, key).await
     }
@@ -290,7 +313,8 @@ impl Building<'_> {
         })
         .await?;
         let mut bench = self.workbench.open(&self.layers, &self.config).await?;
-        bench.copy(&draft.scratch("copy.tar"), &folder, owner.as_deref()).await?;
+        let tarball = draft.scratch("copy.tar");
+        self.progress.unless_called_off(bench.copy(&tarball, &folder, owner.as_deref())).await?;
         let key = key(self, &sum);
         self.finish(bench, key).await?;
         aside(move || {

@@ -18,6 +18,7 @@ mod build;
 mod context;
 mod glob;
 mod parse;
+mod trial;
 mod word;
 
 use std::path::PathBuf;

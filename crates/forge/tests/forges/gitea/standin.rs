@@ -1,12 +1,10 @@
-//! Gitea's client, against a stand-in with Gitea's manners: its paths, fields, statuses and gaps.
+//! A stand-in for Gitea, with its manners: its paths, fields, statuses and gaps. It keeps state like a real one.
 
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex},
-    time::Duration,
 };
 
-use async_trait::async_trait;
 use axum::{
     Router,
     body::Body,
@@ -14,26 +12,30 @@ use axum::{
     http::{Request, Response, header},
 };
 use carrel_forge::{
-    BranchName, Check, CheckState, Comment, CommitId, Forge, ForgeError, Key, Merge, MergeWay, Mergeable, NewComment,
-    NewPull, NewReview, Place, Pull, PullChange, PullNumber, PullState, Repository, Review, Side, Verdict,
-    contract::{World, broken_promises},
-    forges::{
-        fake::{self, Fake},
-        gitea::{Config, Gitea},
-    },
+    BranchName, Check, CheckState, Comment, CommitId, Forge, ForgeError, Merge, MergeWay, Mergeable, NewComment,
+    NewPull, NewReview, Notebook, Place, Pull, PullChange, PullNumber, PullState, Repository, Review, Side, Verdict,
+    forges::embedded::{self, Embedded},
 };
 use carrel_model::Timestamp;
 use serde_json::{Value, json};
 
-struct StandIn {
-    house: Arc<House>,
-    address: std::net::SocketAddr,
+/// The repository that it has.
+pub(crate) const SLUG: &str = "octo/hello";
+
+/// The stand-in. It serves until it is dropped.
+pub(crate) struct StandIn {
+    pub(crate) house: Arc<House>,
+    pub(crate) address: std::net::SocketAddr,
     serving: tokio::task::JoinHandle<()>,
 }
 
-struct House {
-    fake: Fake,
-    violations: Mutex<Vec<String>>,
+/// Everything that it remembers.
+pub(crate) struct House {
+    pub(crate) forge: Embedded,
+    repository: Arc<dyn Repository>,
+    /// Who bears which token.
+    pub(crate) tokens: Mutex<HashMap<String, String>>,
+    pub(crate) violations: Mutex<Vec<String>>,
     labels: Mutex<Vec<String>>,
     /// Line comments by the review they came with.
     lines: Mutex<HashMap<(PullNumber, u64), WithLines>>,
@@ -44,10 +46,19 @@ struct House {
 type WithLines = (Review, Vec<Comment>);
 
 impl StandIn {
-    async fn start() -> StandIn {
-        let fake = fake::Config { folder: None, login: "carrel".into() }.build().unwrap();
+    /// A stand-in in front of a repository, with other doors at the same address.
+    pub(crate) async fn over(repository: Arc<dyn Repository>, doors: Router) -> StandIn {
+        let forge = embedded::Config {
+            ledger: Arc::new(Notebook::default()),
+            repository: Arc::clone(&repository),
+            login: "carrel".into(),
+            url: "https://fake.invalid/pulls".into(),
+        };
+        let tokens = ["carrel", "mona"].map(|login| (login.to_owned(), login.to_owned()));
         let house = Arc::new(House {
-            fake,
+            forge: forge.build(),
+            repository,
+            tokens: Mutex::new(HashMap::from(tokens)),
             violations: Mutex::default(),
             labels: Mutex::default(),
             lines: Mutex::default(),
@@ -55,15 +66,9 @@ impl StandIn {
         });
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let router = Router::new().fallback(serve).with_state(Arc::clone(&house));
+        let router = doors.merge(Router::new().fallback(serve).with_state(Arc::clone(&house)));
         let serving = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
         StandIn { house, address, serving }
-    }
-
-    fn client(&self, token: &str) -> Gitea {
-        let keyring = Arc::new(Key::Token(token.into()));
-        let config = Config { url: format!("http://{}/", self.address), keyring, patience: Duration::from_secs(20) };
-        config.build().unwrap().repository("octo/hello".parse().unwrap())
     }
 }
 
@@ -73,24 +78,11 @@ impl Drop for StandIn {
     }
 }
 
-#[async_trait]
-impl World for StandIn {
-    fn open(&self) -> Box<dyn Forge> {
-        Box::new(self.client("carrel"))
-    }
-    fn mona(&self) -> Box<dyn Forge> {
-        Box::new(self.client("mona"))
-    }
-    async fn push(&self, branch: &BranchName, path: &str, text: &str) -> CommitId {
-        self.house.fake.repository().push(branch, path, text).unwrap()
-    }
-}
-
 type Reply = (u16, Value);
 
 struct Asked<'a> {
     house: &'a House,
-    fake: Fake,
+    forge: Embedded,
     path: Vec<&'a str>,
     query: Vec<(String, String)>,
     body: Value,
@@ -100,15 +92,16 @@ async fn serve(State(house): State<Arc<House>>, request: Request<Body>) -> Respo
     let (parts, body) = request.into_parts();
     let body = axum::body::to_bytes(body, 1 << 20).await.unwrap();
     let shown = parts.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let Some(login) = shown.strip_prefix("token ").filter(|token| ["carrel", "mona"].contains(token)) else {
+    let login = shown.strip_prefix("token ").and_then(|token| house.tokens.lock().unwrap().get(token).cloned());
+    let Some(login) = login else {
         return send(401, &json!({ "message": "token is required", "url": "https://x.example/api/swagger" }), 0);
     };
     let query = reqwest::Url::parse(&format!("http://x{}", parts.uri)).unwrap().query_pairs().into_owned().collect();
     let body = if body.is_empty() { Value::Null } else { serde_json::from_slice(&body).unwrap() };
     let path = parts.uri.path().strip_prefix("/api/v1/").unwrap_or_default();
     let asked =
-        Asked { house: &house, fake: house.fake.acting_as(login), path: path.split('/').collect(), query, body };
-    let (status, value) = asked.answer(parts.method.as_str(), login).await;
+        Asked { house: &house, forge: house.forge.acting_as(&login), path: path.split('/').collect(), query, body };
+    let (status, value) = asked.answer(parts.method.as_str(), &login).await;
     if let Value::String(text) = &value {
         return Response::builder().status(status).body(Body::from(text.clone())).unwrap();
     }
@@ -128,9 +121,8 @@ fn refuse(status: u16, why: &str) -> Reply {
 
 fn time(at: Timestamp) -> Value {
     // With the zone of the server, as Gitea has it.
-    let zoned =
-        Timestamp::from_second(at.as_second()).unwrap().to_zoned(jiff::tz::TimeZone::fixed(jiff::tz::offset(2)));
-    json!(zoned.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string())
+    let there = Timestamp::from_second(at.as_second() + 7200).unwrap().to_string();
+    json!(there.replace('Z', "+02:00"))
 }
 
 fn user(login: &str) -> Value {
@@ -175,7 +167,7 @@ impl Asked<'_> {
     }
 
     async fn pull(&self, pull: &Pull) -> Value {
-        let gone = self.house.fake.repository().tip(&pull.head).await.unwrap().is_none();
+        let gone = self.house.repository.tip(&pull.head).await.unwrap().is_none();
         let head = if gone { format!("refs/pull/{}/head", pull.number) } else { pull.head.to_string() };
         let merged = matches!(pull.state, PullState::Merged { .. });
         json!({
@@ -194,7 +186,7 @@ impl Asked<'_> {
     }
 
     async fn show(&self, status: u16) -> Reply {
-        match self.fake.get(self.number()).await {
+        match self.forge.get(self.number()).await {
             Ok(pull) => (status, self.pull(&pull).await),
             Err(_) => refuse(404, "not found"),
         }
@@ -216,7 +208,7 @@ impl Asked<'_> {
             }
             ("GET", ["pulls"]) => self.list().await,
             ("POST", ["pulls"]) => self.open().await,
-            ("GET", ["pulls", name]) if name.ends_with(".diff") => match self.fake.diff(self.number()).await {
+            ("GET", ["pulls", name]) if name.ends_with(".diff") => match self.forge.diff(self.number()).await {
                 Ok(diff) => (200, json!(diff)),
                 Err(_) => refuse(404, "not found"),
             },
@@ -224,11 +216,11 @@ impl Asked<'_> {
             ("PATCH", ["pulls", _]) => self.change().await,
             ("POST", ["pulls", _, "merge"]) => self.merge().await,
             ("DELETE", ["pulls", _, "merge"]) => {
-                let wished = self.fake.get(self.number()).await.is_ok_and(|pull| pull.auto_merge.is_some());
+                let wished = self.forge.get(self.number()).await.is_ok_and(|pull| pull.auto_merge.is_some());
                 if !wished {
                     return refuse(404, "not found");
                 }
-                self.fake.auto_merge(self.number(), None).await.unwrap();
+                self.forge.auto_merge(self.number(), None).await.unwrap();
                 (204, Value::Null)
             }
             ("GET", ["pulls", _, "reviews"]) => self.reviews().await,
@@ -241,14 +233,14 @@ impl Asked<'_> {
             ("POST", ["pulls", _, "requested_reviewers"]) => {
                 self.knows(&["reviewers", "team_reviewers"]);
                 let logins: Vec<String> = serde_json::from_value(self.body["reviewers"].clone()).unwrap();
-                match self.fake.request_reviewers(self.number(), &logins).await {
+                match self.forge.request_reviewers(self.number(), &logins).await {
                     Ok(()) => (201, json!([])),
                     Err(error) => refuse(422, &error.to_string()),
                 }
             }
             ("GET", ["issues", _, "comments"]) => {
                 let since = self.asks("since").map(|since| since.parse().unwrap());
-                match self.fake.comments(self.number(), since).await {
+                match self.forge.comments(self.number(), since).await {
                     Ok(said) => {
                         (200, said.iter().filter(|c| c.place.is_none()).map(|c| self.comment_view(c)).collect())
                     }
@@ -258,7 +250,7 @@ impl Asked<'_> {
             ("POST", ["issues", _, "comments"]) => {
                 self.knows(&["body"]);
                 let new = NewComment { body: self.text("body"), place: None, stamp: None };
-                match self.fake.comment(self.number(), &new).await {
+                match self.forge.comment(self.number(), &new).await {
                     Ok(comment) => (201, self.comment_view(&comment)),
                     Err(_) => refuse(404, "not found"),
                 }
@@ -277,22 +269,22 @@ impl Asked<'_> {
                 let ids: Vec<usize> = serde_json::from_value(self.body["labels"].clone()).unwrap();
                 let known = self.house.labels.lock().unwrap().clone();
                 let names: Vec<_> = ids.into_iter().map(|id| known[id - 1].clone()).collect();
-                match self.fake.label(self.number(), &names).await {
+                match self.forge.label(self.number(), &names).await {
                     Ok(()) => (200, self.labels(&names)),
                     Err(_) => refuse(404, "not found"),
                 }
             }
             ("GET", ["commits", commit, "statuses"]) => {
-                let checks = self.fake.checks(&commit.parse().unwrap()).await.unwrap();
+                let checks = self.forge.checks(&commit.parse().unwrap()).await.unwrap();
                 (200, checks.all.iter().map(status_view).collect())
             }
             ("POST", ["statuses", commit]) => self.report(&commit.parse().unwrap()).await,
             ("DELETE", ["branches", parts @ ..]) => {
                 let branch: BranchName = parts.join("/").parse().unwrap();
-                if self.house.fake.repository().tip(&branch).await.unwrap().is_none() {
+                if self.house.repository.tip(&branch).await.unwrap().is_none() {
                     return refuse(404, "not found");
                 }
-                match self.fake.delete_branch(&branch).await {
+                match self.forge.delete_branch(&branch).await {
                     Ok(()) => (204, Value::Null),
                     Err(_) => refuse(403, "can not delete default branch"),
                 }
@@ -305,7 +297,7 @@ impl Asked<'_> {
     }
 
     async fn list(&self) -> Reply {
-        let mut pulls = self.fake.changed(Timestamp::UNIX_EPOCH).await.unwrap();
+        let mut pulls = self.forge.changed(Timestamp::UNIX_EPOCH).await.unwrap();
         let state = self.asks("state").unwrap_or("open");
         pulls.retain(|pull| state == "all" || (state == "open") == (pull.state == PullState::Open));
         pulls.sort_by_key(|pull| if self.asks("sort").is_some() { pull.updated_at } else { pull.created_at });
@@ -334,17 +326,17 @@ impl Asked<'_> {
         let plain = title.strip_prefix("WIP: ").map(str::to_owned);
         let (head, base): (BranchName, BranchName) =
             (self.text("head").parse().unwrap(), self.text("base").parse().unwrap());
-        if self.house.fake.repository().tip(&head).await.unwrap().is_none() {
+        if self.house.repository.tip(&head).await.unwrap().is_none() {
             return refuse(404, "not found");
         }
-        if let Ok(Some(known)) = self.fake.find(&head).await
+        if let Ok(Some(known)) = self.forge.find(&head).await
             && known.state == PullState::Open
         {
             return refuse(409, "pull request already exists for these targets");
         }
         let new =
             NewPull { draft: plain.is_some(), title: plain.unwrap_or(title), body: self.text("body"), head, base };
-        match self.fake.open(&new).await {
+        match self.forge.open(&new).await {
             Ok(pull) => (201, self.pull(&pull).await),
             Err(error) => refuse(422, &error.to_string()),
         }
@@ -373,13 +365,13 @@ impl Asked<'_> {
             base: words("base").map(|base| base.parse().unwrap()),
             open: words("state").map(|state| state == "open"),
         };
-        match self.fake.update(self.number(), &change).await {
+        match self.forge.update(self.number(), &change).await {
             Err(ForgeError::NotFound { .. }) => return refuse(404, "not found"),
             Err(error) => return refuse(412, &error.to_string()),
             Ok(_) => {}
         }
         if let Some(draft) = draft {
-            self.fake.set_draft(self.number(), draft).await.unwrap();
+            self.forge.set_draft(self.number(), draft).await.unwrap();
         }
         self.show(201).await
     }
@@ -395,7 +387,7 @@ impl Asked<'_> {
             "force_merge",
             "MergeCommitID",
         ]);
-        let Ok(pull) = self.fake.get(self.number()).await else { return refuse(404, "not found") };
+        let Ok(pull) = self.forge.get(self.number()).await else { return refuse(404, "not found") };
         let way = MergeWay::from_word(&self.text("Do")).unwrap();
         match pull.state {
             PullState::Merged { .. } => return refuse(405, ""),
@@ -406,14 +398,14 @@ impl Asked<'_> {
             if pull.auto_merge.is_some() {
                 return refuse(409, "pull request is already scheduled to auto merge when checks succeed [pull_id: 1]");
             }
-            self.fake.auto_merge(self.number(), Some(way)).await.unwrap();
+            self.forge.auto_merge(self.number(), Some(way)).await.unwrap();
             return (201, Value::Null);
         }
         let head: CommitId = self.text("head_commit_id").parse().unwrap();
         if head != pull.head_commit {
             return refuse(409, "head out of date");
         }
-        match self.fake.merge(self.number(), &Merge { way, head, title: None, message: None }).await {
+        match self.forge.merge(self.number(), &Merge { way, head, title: None, message: None }).await {
             Ok(_) => (200, Value::Null),
             Err(error) => refuse(409, &error.to_string()),
         }
@@ -448,7 +440,7 @@ impl Asked<'_> {
     }
 
     async fn reviews(&self) -> Reply {
-        let Ok(reviews) = self.fake.reviews(self.number()).await else { return refuse(404, "not found") };
+        let Ok(reviews) = self.forge.reviews(self.number()).await else { return refuse(404, "not found") };
         let mut views: Vec<_> = reviews.iter().map(|review| self.review_view(review, 0)).collect();
         let lines = self.house.lines.lock().unwrap();
         for ((number, _), (review, comments)) in lines.iter() {
@@ -469,7 +461,7 @@ impl Asked<'_> {
             _ => Verdict::Commented,
         };
         let Some(lines) = self.body["comments"].as_array() else {
-            return match self.fake.review(self.number(), &NewReview { verdict, body: self.text("body") }).await {
+            return match self.forge.review(self.number(), &NewReview { verdict, body: self.text("body") }).await {
                 Ok(review) => (200, self.review_view(&review, 0)),
                 Err(ForgeError::NotFound { .. }) => refuse(404, "not found"),
                 Err(error) => refuse(422, &error.to_string()),
@@ -484,7 +476,7 @@ impl Asked<'_> {
             };
             let place = Place { path: line["path"].as_str().unwrap().into(), line: Some(line_number), side };
             let new = NewComment { body: line["body"].as_str().unwrap().into(), place: Some(place), stamp: None };
-            said.push(self.fake.comment(self.number(), &new).await.unwrap());
+            said.push(self.forge.comment(self.number(), &new).await.unwrap());
         }
         let id: u64 = 5_000 + said[0].id.rsplit('-').next().unwrap().parse::<u64>().unwrap();
         let commit = self.text("commit_id").parse().ok();
@@ -510,7 +502,7 @@ impl Asked<'_> {
             url: Some(self.text("target_url")),
             at: Some(Timestamp::now()),
         };
-        self.fake.report(commit, &check).await.unwrap();
+        self.forge.report(commit, &check).await.unwrap();
         (201, status_view(&check))
     }
 }
@@ -523,25 +515,4 @@ fn status_view(check: &Check) -> Value {
     };
     let at = time(check.at.unwrap());
     json!({ "id": 1, "status": state, "context": check.name, "description": check.summary, "target_url": check.url, "created_at": at, "updated_at": at })
-}
-
-#[tokio::test]
-async fn gitea_keeps_the_contract() {
-    let world = StandIn::start().await;
-    assert_eq!(broken_promises(&world).await, Vec::<String>::new());
-    assert_eq!(*world.house.violations.lock().unwrap(), Vec::<String>::new());
-}
-
-#[tokio::test]
-async fn a_gitea_token_that_is_not_accepted_is_denied_and_an_app_is_invalid() {
-    let world = StandIn::start().await;
-    assert!(matches!(world.client("nobody").default_branch().await, Err(ForgeError::Denied { .. })));
-    let app = carrel_forge::AppKey { id: "1".into(), pem: "x".into() };
-    let config = Config {
-        url: format!("http://{}", world.address),
-        keyring: Arc::new(Key::App(app)),
-        patience: Duration::from_secs(5),
-    };
-    let gitea = config.build().unwrap().repository("octo/hello".parse().unwrap());
-    assert!(matches!(gitea.default_branch().await, Err(ForgeError::Invalid { .. })));
 }

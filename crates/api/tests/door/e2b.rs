@@ -1,0 +1,144 @@
+//! What E2B's clients are told when things go wrong, through the door. The SDKs themselves ask in `tests/sdk`.
+
+use std::time::Duration;
+
+use carrel_control::{Quotas, Workload};
+use carrel_testkit::{Bare, House, Setup, on_both_databases};
+use reqwest::{Method, RequestBuilder, header::HeaderMap};
+use serde_json::{Value, json};
+
+/// Sends a request that must be refused as E2B refuses: the code of the body is the status.
+async fn refused(status: u16, request: RequestBuilder) -> (Value, HeaderMap) {
+    let response = request.send().await.unwrap();
+    let (found, headers) = (response.status(), response.headers().clone());
+    let body: Value = response.json().await.unwrap();
+    assert_eq!((found.as_u16(), &body["code"]), (status, &json!(status)), "{body}");
+    (body, headers)
+}
+
+on_both_databases! {
+    async fn a_snapshot_that_fails_leaves_the_one_before_it(database: TestDatabase) {
+        let (house, bare) = House::bare(&database).await;
+        let origin = house.ready_sandbox().await;
+        let write = |text: &str| std::fs::write(bare.files(&origin.id).join("file"), text).unwrap();
+        let snapshots = format!("/sandboxes/{}/snapshots", origin.id);
+        let keep = || house.request(Method::POST, &snapshots).json(&json!({"name": "kept"}));
+        let listed = async || house.ask(house.request(Method::GET, "/snapshots")).await.1;
+        let read = async || {
+            let new = json!({"templateID": "snapshot/kept"});
+            let (status, made) = house.ask(house.request(Method::POST, "/v2/sandboxes").json(&new)).await;
+            assert_eq!(status.as_u16(), 201, "{made}");
+            let id = made["sandboxID"].as_str().unwrap().parse().unwrap();
+            std::fs::read_to_string(bare.files(&id).join("file")).unwrap()
+        };
+        write("one");
+        let (status, first) = house.ask(keep()).await;
+        assert_eq!((status.as_u16(), &first["names"]), (201, &json!(["snapshot/kept:default"])));
+
+        write("two");
+        let fails = bare.files(&origin.id).join("FAIL");
+        std::fs::write(&fails, "").unwrap();
+        let (body, _) = refused(503, keep()).await;
+        assert!(body["message"].as_str().unwrap().contains("from before is still there"), "{body}");
+        assert_eq!(listed().await, json!([first]), "it is listed as it was");
+        assert_eq!(read().await, "one", "and sandboxes start from it");
+
+        std::fs::remove_file(&fails).unwrap();
+        assert_eq!(house.ask(keep()).await.0, 201);
+        assert_eq!(listed().await, json!([first]));
+        assert_eq!(read().await, "two", "a new version takes its place");
+        house.close().await;
+        database.drop().await;
+    }
+
+    async fn a_first_snapshot_that_fails_does_not_keep_its_name(database: TestDatabase) {
+        let (house, bare) = House::bare(&database).await;
+        let origin = house.ready_sandbox().await;
+        let keep = || house.request(Method::POST, &format!("/sandboxes/{}/snapshots", origin.id)).json(&json!({"name": "kept"}));
+        let fails = bare.files(&origin.id).join("FAIL");
+        std::fs::write(&fails, "").unwrap();
+        refused(503, keep()).await;
+        std::fs::remove_file(&fails).unwrap();
+        assert_eq!(house.ask(keep()).await.0, 201);
+        house.close().await;
+        database.drop().await;
+    }
+
+    async fn a_sandbox_that_is_being_made_is_not_called_dead_and_can_be_killed(database: TestDatabase) {
+        let house = House::build(&database, Setup { create_takes: Duration::from_secs(3600), ..Setup::default() }).await;
+        let (status, made) = house.ask(house.request(Method::POST, "/api/v1/sandboxes").json(&json!({}))).await;
+        assert_eq!(status.as_u16(), 201, "{made}");
+        let place = format!("/sandboxes/{}", made["id"].as_str().unwrap());
+        let ways = [
+            house.request(Method::GET, &place),
+            house.request(Method::POST, &format!("{place}/connect")).json(&json!({"timeout": 60})),
+        ];
+        for way in ways {
+            let (body, _) = refused(409, way).await;
+            assert_eq!(body["error_code"], "sandbox_start_in_flight", "{body}");
+            assert!(!body["message"].as_str().unwrap().contains("timeout"), "{body}");
+        }
+        refused(503, house.request(Method::POST, &format!("{place}/pause")).json(&json!({}))).await;
+        assert_eq!(house.request(Method::DELETE, &place).send().await.unwrap().status(), 204);
+        let (body, _) = refused(404, house.request(Method::GET, &place)).await;
+        assert!(body["message"].as_str().unwrap().contains("It was destroyed with the key"), "{body}");
+        house.close().await;
+        database.drop().await;
+    }
+
+    async fn a_request_of_another_name_is_told_apart_from_one_that_is_repeated(database: TestDatabase) {
+        let (house, _bare) = House::bare(&database).await;
+        let ask = |key: &str, timeout: u64| {
+            let new = json!({"templateID": "base", "timeout": timeout});
+            house.request(Method::POST, "/v2/sandboxes").header("idempotency-key", key).json(&new)
+        };
+        let (status, first) = house.ask(ask("one-1", 60)).await;
+        assert_eq!(status.as_u16(), 201, "{first}");
+        assert_eq!(house.ask(ask("one-1", 60)).await.1["sandboxID"], first["sandboxID"]);
+        let (body, headers) = refused(409, ask("one-1", 61)).await;
+        assert_eq!((&body["error_code"], &headers["should-retry"]), (&json!("idempotency_request_mismatch"), &"false".parse().unwrap()));
+        for odd in ["One", "a_b", "a b"] {
+            refused(400, ask(odd, 60)).await;
+        }
+        let id = first["sandboxID"].as_str().unwrap();
+        assert_eq!(house.request(Method::DELETE, &format!("/sandboxes/{id}")).send().await.unwrap().status(), 204);
+        let (body, _) = refused(409, ask("one-1", 60)).await;
+        assert!(body["message"].as_str().unwrap().contains("is not there any more"), "{body}");
+        house.close().await;
+        database.drop().await;
+    }
+
+    async fn a_quota_names_no_time_and_a_rate_does(database: TestDatabase) {
+        let quotas = Quotas { member_sandboxes: Some(1), ..Quotas::default() };
+        let work = Workload { quotas, ..Workload::default() };
+        let setup = Setup { work, rate: Some((1, 20)), bare: Some(Bare::new()), ..Setup::default() };
+        let house = House::build(&database, setup).await;
+        let (_, member) = house.mint(json!({"name": "Ada", "role": "member"})).await;
+        let make = || house.request_as(&member, Method::POST, "/v2/sandboxes").json(&json!({"templateID": "base"}));
+        assert_eq!(house.ask(make()).await.0, 201);
+        let (body, headers) = refused(429, make()).await;
+        assert_eq!((&body["error_code"], &headers["should-retry"]), (&json!("quota_exceeded"), &"false".parse().unwrap()));
+        assert!(!headers.contains_key("retry-after") && !headers.contains_key("ratelimit-remaining"), "{headers:?}");
+        let headers = loop {
+            let answer = house.request_as(&member, Method::GET, "/v2/sandboxes").send().await.unwrap();
+            if answer.status() == 429 {
+                break answer.headers().clone();
+            }
+        };
+        let number = |name: &str| headers[name].to_str().unwrap().parse::<u64>().unwrap();
+        assert_eq!((number("ratelimit-limit"), number("ratelimit-remaining")), (20, 0));
+        assert!(number("retry-after") >= 1 && number("ratelimit-reset") == number("retry-after"), "{headers:?}");
+        house.close().await;
+        database.drop().await;
+    }
+
+    async fn a_page_has_one_to_a_hundred(database: TestDatabase) {
+        let house = House::open(&database).await;
+        for odd in ["0", "101"] {
+            refused(400, house.request(Method::GET, &format!("/v2/sandboxes?limit={odd}"))).await;
+        }
+        assert_eq!(house.ask(house.request(Method::GET, "/v2/sandboxes?limit=100")).await.0, 200);
+        house.close().await;
+        database.drop().await;
+    }
+}

@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 
 use crate::{
     Store, StoreError, Tx,
-    sql::{Work, args, understood},
+    sql::{Row, Work, args, understood},
 };
 
 /// The transcripts.
@@ -53,17 +53,22 @@ pub struct Extent {
     pub room: i64,
     /// Bytes that came after the cut.
     pub dropped: i64,
+    /// Bytes that the process had said, kept or not.
+    pub heard: i64,
 }
 
 impl Extent {
     /// The extent of a transcript that is empty and keeps at most `cap` bytes.
     pub fn new(cap: u64) -> Self {
-        Extent { length: 0, room: i64::try_from(cap).unwrap_or(i64::MAX), dropped: 0 }
+        Extent { length: 0, room: i64::try_from(cap).unwrap_or(i64::MAX), dropped: 0, heard: 0 }
     }
 
     /// Takes what was printed, and says what of it is kept: all of it, or a part and the marker where it was cut, or
     /// nothing.
     pub fn take(&mut self, stream: Stream, mut bytes: Bytes) -> Vec<Chunk> {
+        if stream != Stream::Carrel {
+            self.heard += bytes.len() as i64;
+        }
         let kept = bytes.len().min(usize::try_from(self.room).unwrap_or(0));
         let cut = bytes.split_off(kept);
         let mut pieces = vec![(stream, bytes)];
@@ -114,9 +119,9 @@ impl Transcripts<'_> {
         }
         let mut work = self.store.sql().begin().await?;
         let lock = if work.is_postgres() { " FOR UPDATE" } else { "" };
-        let sql = format!("SELECT length, room, dropped, closed_at FROM transcripts WHERE exec_id = $1{lock}");
+        let sql = format!("SELECT length, room, dropped, heard, closed_at FROM transcripts WHERE exec_id = $1{lock}");
         let row = understood("transcripts", work.fetch_optional(sql, args![exec.as_str()]).await?)?;
-        let mut extent = Extent { length: row.int("length")?, room: row.int("room")?, dropped: row.int("dropped")? };
+        let mut extent = extent(&row)?;
         if row.maybe_time("closed_at")?.is_some() {
             extent.dropped += bytes.len() as i64;
         } else {
@@ -125,8 +130,8 @@ impl Transcripts<'_> {
             }
         }
         let length = extent.length;
-        let sql = "UPDATE transcripts SET length = $2, room = $3, dropped = $4 WHERE exec_id = $1";
-        work.execute(sql, args![exec.as_str(), extent.length, extent.room, extent.dropped]).await?;
+        let sql = "UPDATE transcripts SET length = $2, room = $3, dropped = $4, heard = $5 WHERE exec_id = $1";
+        work.execute(sql, args![exec.as_str(), extent.length, extent.room, extent.dropped, extent.heard]).await?;
         self.store.sql().ring(&mut work, exec.as_str()).await?;
         work.commit().await?;
         self.store.inner.chimes.ring(exec.as_str());
@@ -146,10 +151,8 @@ impl Transcripts<'_> {
 
     /// How far a transcript reaches, when there is one.
     pub async fn extent(&self, exec: &ExecId) -> Result<Option<Extent>, StoreError> {
-        let sql = "SELECT length, room, dropped FROM transcripts WHERE exec_id = $1";
-        let row = self.store.sql().fetch_optional(sql, args![exec.as_str()]).await?;
-        row.map(|row| Ok(Extent { length: row.int("length")?, room: row.int("room")?, dropped: row.int("dropped")? }))
-            .transpose()
+        let sql = "SELECT length, room, dropped, heard FROM transcripts WHERE exec_id = $1";
+        self.store.sql().fetch_optional(sql, args![exec.as_str()]).await?.as_ref().map(extent).transpose()
     }
 
     /// How a transcript stands.
@@ -221,17 +224,24 @@ impl Tx {
         extent: Extent,
         closed: bool,
     ) -> Result<(), StoreError> {
-        let sql = "INSERT INTO transcripts (exec_id, length, room, dropped, created_at, closed_at)
-                   VALUES ($1, $2, $3, $4, $5, $6)
-                   ON CONFLICT (exec_id) DO UPDATE SET length = $2, room = $3, dropped = $4, closed_at = $6";
+        let sql = "INSERT INTO transcripts (exec_id, length, room, dropped, created_at, closed_at, heard)
+                   VALUES ($1, $2, $3, $4, $5, $6, $7)
+                   ON CONFLICT (exec_id) DO UPDATE SET length = $2, room = $3, dropped = $4, closed_at = $6, heard = $7";
         let (now, end) = (self.now(), closed.then_some(self.now()));
-        self.work.put(sql, args![exec.as_str(), extent.length, extent.room, extent.dropped, now, end]).await?;
+        self.work
+            .put(sql, args![exec.as_str(), extent.length, extent.room, extent.dropped, now, end, extent.heard])
+            .await?;
         for chunk in chunks {
             insert_chunk(&mut self.work, exec, chunk).await?;
         }
         self.grown.push(exec.to_string());
         Ok(())
     }
+}
+
+fn extent(row: &Row) -> Result<Extent, StoreError> {
+    let (length, room, dropped) = (row.int("length")?, row.int("room")?, row.int("dropped")?);
+    Ok(Extent { length, room, dropped, heard: row.int("heard")? })
 }
 
 pub(crate) async fn insert_chunk(work: &mut Work, exec: &ExecId, chunk: &Chunk) -> Result<(), StoreError> {

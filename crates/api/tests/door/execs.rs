@@ -162,21 +162,28 @@ on_both_databases! {
         database.drop().await;
     }
 
-    async fn a_server_that_restarts_finds_what_runs_and_says_what_it_missed(database: TestDatabase) {
+    async fn a_server_that_restarts_finds_what_runs_and_what_was_printed_meanwhile(database: TestDatabase) {
         let (bare, node) = (Bare::new(), carrel_control::new_node_id());
         let setup = || Setup { bare: Some(Arc::clone(&bare)), node: Some(node.clone()), ..Setup::default() };
         let house = House::build(&database, setup()).await;
         let sandbox = house.ready_sandbox().await;
-        let exec = house.execute(&sandbox, json!({"argv": ["cat"], "background": true, "keep_stdin": true})).await;
+        let folder = tempfile::tempdir().unwrap();
+        let (go, done) = (folder.path().join("go"), folder.path().join("done"));
+        let command = format!("until [ -e {} ]; do sleep 0.01; done; echo meanwhile; touch {}; exec cat", go.display(), done.display());
+        let exec = house.execute(&sandbox, json!({"command": command, "background": true, "keep_stdin": true})).await;
         let short = house.execute(&sandbox, json!({"argv": ["sleep", "3600"], "background": true})).await;
         house.close().await;
         let gone = bare.processes(&sandbox.id);
         assert_eq!(gone.len(), 2, "commands do not end with the server");
+        std::fs::write(&go, "").unwrap();
+        while !done.exists() {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
 
         let house = House::build(&database, setup()).await;
         let mut stream = EventStream::open(house.request(Method::GET, &exec_path(&sandbox, &exec, "/output")).header("accept", "text/event-stream")).await;
         let first = stream.next().await.unwrap();
-        assert!(first.data.contains("[carrel: the line to the sandbox was down"), "{first:?}");
+        assert!(first.name == "stdout" && first.data.contains("meanwhile"), "{first:?}");
         let request = house.request(Method::POST, &exec_path(&sandbox, &exec, "/input")).body("back\n");
         assert_eq!(request.send().await.unwrap().status(), 204);
         assert_eq!(house.request(Method::POST, &exec_path(&sandbox, &exec, "/close_stdin")).send().await.unwrap().status(), 204);

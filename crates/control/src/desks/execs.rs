@@ -220,7 +220,7 @@ impl ExecsDesk<'_> {
         let live = Arc::new(Live::new(exec, Extent::new(house.settings.transcript_cap)));
         for event in ahead {
             match event {
-                Event::Started { pid } => live.edit(|exec| exec.pid = Some(pid)),
+                Event::Started { pid, .. } => live.edit(|exec| exec.pid = Some(pid)),
                 Event::Stdout(bytes) | Event::Terminal(bytes) => _ = live.push(Stream::Stdout, bytes),
                 Event::Stderr(bytes) => _ = live.push(Stream::Stderr, bytes),
                 Event::Ended(_) => {}
@@ -232,8 +232,17 @@ impl ExecsDesk<'_> {
         let (house, live) = (Arc::clone(house), live);
         let view = Some(Arc::clone(&inside.view));
         let audit = Some(audit);
-        let follower =
-            Follower { house, live: Arc::clone(&live), view, audit, busy, writing: None, witness, met: None };
+        let follower = Follower {
+            house,
+            live: Arc::clone(&live),
+            view,
+            audit,
+            busy,
+            writing: None,
+            witness,
+            met: None,
+            heard_before: None,
+        };
         follower.begin(events, inside.cut.clone());
         if let Some(text) = &new.stdin {
             let (envd, text) = (inside.envd.clone(), Bytes::from(text.clone()));

@@ -56,6 +56,8 @@ pub(crate) struct Follower {
     pub(crate) witness: Option<oneshot::Sender<()>>,
     /// How often its sandbox had met its limits when it began. Not counted for what is over in a moment.
     pub(crate) met: Option<MetLimits>,
+    /// The line was down: how much was heard by then.
+    pub(crate) heard_before: Option<u64>,
 }
 
 enum Left {
@@ -131,7 +133,12 @@ impl Follower {
                     let now = house.store.now();
                     let printed = matches!(&event, Some(Ok(Event::Stdout(_) | Event::Stderr(_) | Event::Terminal(_))));
                     match event {
-                        Some(Ok(Event::Started { pid })) => live.edit(|exec| exec.pid = Some(pid)),
+                        Some(Ok(Event::Started { pid, from })) => {
+                            live.edit(|exec| exec.pid = Some(pid));
+                            if let Some(heard) = self.heard_before.take() {
+                                self.tell_of_gap(heard, from);
+                            }
+                        }
                         Some(Ok(Event::Stdout(bytes) | Event::Terminal(bytes))) => {
                             waiting = live.push(Stream::Stdout, bytes);
                         }
@@ -229,14 +236,24 @@ impl Follower {
             Some(found) => {
                 let (events, cut, view) = found?;
                 self.view = Some(Arc::clone(&view));
+                self.heard_before = Some(self.live.heard());
                 if self.busy.is_none() && !self.live.exec().terminal {
                     self.busy = Some(Busy::new(&self.house, &view, Doing::Exec));
                 }
-                let line = "\n[carrel: the line to the sandbox was down; what was printed meanwhile is not here]\n";
-                self.live.push(Stream::Carrel, line.into());
                 Ok(Some((events, cut)))
             }
         }
+    }
+
+    /// Says in the transcript what was printed while the line was down and is not known, if anything.
+    fn tell_of_gap(&self, heard: u64, from: Option<u64>) {
+        let missed = match from {
+            Some(from) if from <= heard => return,
+            Some(from) => format!("{} bytes that were printed meanwhile are not here", from - heard),
+            None => "what was printed meanwhile is not here".to_owned(),
+        };
+        self.live.push(Stream::Carrel, format!("\n[carrel: the line to the sandbox was down; {missed}]\n").into());
+        self.live.skip_to(from.unwrap_or(heard));
     }
 
     async fn look_for(&self) -> Result<(Events, CancellationToken, Arc<SandboxView>), String> {
@@ -262,14 +279,16 @@ impl Follower {
             };
             match line.await {
                 Err(error) => trouble = error.to_string(),
-                Ok((envd, cut, view)) => match envd.connect(&Selector::Tag(id.to_string())).await {
-                    Ok(events) => return Ok((events, cut, view)),
-                    Err(EnvdError::NotFound(_)) => return Err("it ended while nobody followed it".into()),
-                    Err(error) => {
-                        self.house.lines.forget(&sandbox);
-                        trouble = error.to_string();
+                Ok((envd, cut, view)) => {
+                    match envd.reconnect(&Selector::Tag(id.to_string()), self.live.heard()).await {
+                        Ok(events) => return Ok((events, cut, view)),
+                        Err(EnvdError::NotFound(_)) => return Err("it ended while nobody followed it".into()),
+                        Err(error) => {
+                            self.house.lines.forget(&sandbox);
+                            trouble = error.to_string();
+                        }
                     }
-                },
+                }
             }
         }
         Err(format!("its sandbox does not answer: {trouble}"))
@@ -304,8 +323,18 @@ pub(crate) async fn take_up(house: &Arc<House>, execs: Vec<Exec>) -> Result<(), 
         let live = Arc::new(Live::new(exec, extent));
         house.lives.put(&live);
         let house = Arc::clone(house);
-        Follower { house, live, view: None, audit: None, busy: None, writing: None, witness: None, met: None }
-            .take_up();
+        Follower {
+            house,
+            live,
+            view: None,
+            audit: None,
+            busy: None,
+            writing: None,
+            witness: None,
+            met: None,
+            heard_before: None,
+        }
+        .take_up();
     }
     Ok(())
 }

@@ -97,6 +97,16 @@ impl Live {
         self.state().extent.length
     }
 
+    /// How many bytes its process has said, as far as it was heard.
+    pub(crate) fn heard(&self) -> u64 {
+        u64::try_from(self.state().extent.heard).unwrap_or(0)
+    }
+
+    /// What comes next was said after so many bytes: those before it are lost to us.
+    pub(crate) fn skip_to(&self, heard: u64) {
+        self.state().extent.heard = i64::try_from(heard).unwrap_or(i64::MAX);
+    }
+
     pub(crate) fn edit(&self, edit: impl FnOnce(&mut Exec)) {
         edit(&mut self.state().exec);
     }

@@ -33,7 +33,17 @@ impl Envd {
 
     /// Follows a process that runs, from now on.
     pub async fn connect(&self, process: &Selector) -> Result<Events, EnvdError> {
-        let request = Named { process: Some(process.into()) };
+        self.listen(process, None).await
+    }
+
+    /// Follows a process of which so many bytes were heard before. The first event says where the rest begins; an envd
+    /// that does not know of this (E2B's) says nothing there, and begins with what comes.
+    pub async fn reconnect(&self, process: &Selector, heard: u64) -> Result<Events, EnvdError> {
+        self.listen(process, Some(heard)).await
+    }
+
+    async fn listen(&self, process: &Selector, heard: Option<u64>) -> Result<Events, EnvdError> {
+        let request = Named { process: Some(process.into()), heard };
         events(self.follow(SERVICE, "Connect", None, None, &request).await?).await
     }
 
@@ -59,7 +69,7 @@ impl Envd {
 
     /// Says that no more input comes.
     pub async fn close_stdin(&self, process: &Selector) -> Result<(), EnvdError> {
-        let request = Named { process: Some(process.into()) };
+        let request = Named { process: Some(process.into()), heard: None };
         self.call(SERVICE, "CloseStdin", None, &request).await.map(|Empty {}| ())
     }
 
@@ -122,7 +132,7 @@ async fn next(messages: &mut Messages) -> Result<Option<Event>, EnvdError> {
         let Some(message) = messages.next::<EventResponse>().await? else { return Ok(None) };
         let event = message.event.unwrap_or_default();
         if let Some(start) = event.start {
-            return Ok(Some(Event::Started { pid: start.pid }));
+            return Ok(Some(Event::Started { pid: start.pid, from: start.from }));
         }
         if let Some(data) = event.data {
             let event = data.stdout.map(Event::Stdout).or(data.stderr.map(Event::Stderr));

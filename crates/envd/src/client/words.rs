@@ -84,6 +84,8 @@ pub enum Event {
     Started {
         /// Its number inside.
         pid: u32,
+        /// To one who reconnects: how many bytes it had said before those that follow.
+        from: Option<u64>,
     },
     /// Standard output.
     Stdout(Bytes),

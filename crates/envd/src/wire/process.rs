@@ -104,6 +104,11 @@ pub struct Named {
     #[prost(message, optional, tag = "1")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub process: Option<ProcessSelector>,
+    /// Connect, from Carrel alone: how many bytes of it were heard already. What came after them is said first, as far
+    /// as it is remembered. E2B's envd does not know this and begins with what comes.
+    #[prost(uint64, optional, tag = "1001")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub heard: Option<u64>,
 }
 
 /// Asks for another size of a terminal.
@@ -226,6 +231,10 @@ pub struct StartEvent {
     #[prost(uint32, tag = "1")]
     #[serde(deserialize_with = "nullable")]
     pub pid: u32,
+    /// To whoever said how much was heard: how many bytes had been said before those that follow.
+    #[prost(uint64, optional, tag = "1001")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<u64>,
 }
 
 /// It said something: one of the three.

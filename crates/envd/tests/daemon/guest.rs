@@ -160,7 +160,7 @@ pub async fn gather(mut events: Events) -> Ran {
 /// The number in the first event.
 pub async fn pid(events: &mut Events) -> u32 {
     match events.next().await.unwrap().unwrap() {
-        Event::Started { pid } => pid,
+        Event::Started { pid, .. } => pid,
         other => panic!("{other:?} came first"),
     }
 }

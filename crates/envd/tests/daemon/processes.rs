@@ -209,6 +209,62 @@ async fn whoever_comes_late_hears_what_comes_then_and_the_end_for_a_while() {
     assert!(matches!(signal, Err(EnvdError::NotFound(_))));
 }
 
+/// Waits until a command inside has made a file.
+async fn made(path: &std::path::Path) {
+    while !path.exists() {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test]
+async fn whoever_comes_back_hears_what_was_said_meanwhile() {
+    let (guest, folder) = (Guest::new(), tempfile::tempdir().unwrap());
+    let (go, done) = (folder.path().join("go"), folder.path().join("done"));
+    let script = format!(
+        "echo early; until [ -e {go} ]; do sleep 0.01; done; echo meanwhile; echo aside >&2; touch {done}; read line; \
+         echo late; exit 4",
+        go = go.display(),
+        done = done.display()
+    );
+    let start = Start { stdin: true, tag: Some("talker".into()), ..shell(&script) };
+    let mut first = guest.envd.start(&start).await.unwrap();
+    assert_eq!(until(&mut first, "early\n").await, "early\n");
+    drop(first);
+    std::fs::write(&go, "").unwrap();
+    made(&done).await;
+
+    let talker = Selector::Tag("talker".into());
+    // Half a word was heard of the first line.
+    let mut back = guest.envd.reconnect(&talker, 3).await.unwrap();
+    assert!(matches!(back.next().await, Some(Ok(Event::Started { from: Some(3), .. }))));
+    guest.envd.send_input(&talker, false, "x\n".into()).await.unwrap();
+    let heard = gather(back).await;
+    assert_eq!((heard.stdout.as_str(), heard.stderr.as_str()), ("ly\nmeanwhile\nlate\n", "aside\n"));
+    assert_eq!(heard.code(), 4);
+    // It ended, and what it said last is still told to one who missed it.
+    let all = "early\nmeanwhile\naside\n".len() as u64;
+    let late = gather(guest.envd.reconnect(&talker, all).await.unwrap()).await;
+    assert_eq!((late.stdout.as_str(), late.code()), ("late\n", 4));
+}
+
+#[tokio::test]
+async fn whoever_was_away_for_too_long_learns_how_much_is_missing() {
+    const SAID: usize = 3_000_000;
+    let (guest, folder) = (Guest::new(), tempfile::tempdir().unwrap());
+    let done = folder.path().join("done");
+    let script = format!("head -c {SAID} /dev/zero; touch {}; read line", done.display());
+    let start = Start { stdin: true, tag: Some("loud".into()), ..shell(&script) };
+    drop(guest.envd.start(&start).await.unwrap());
+    made(&done).await;
+    let loud = Selector::Tag("loud".into());
+    let mut back = guest.envd.reconnect(&loud, 0).await.unwrap();
+    let Some(Ok(Event::Started { from: Some(from), .. })) = back.next().await else { panic!("it says where") };
+    guest.envd.send_input(&loud, false, "\n".into()).await.unwrap();
+    let rest = gather(back).await.stdout.len();
+    assert_eq!(usize::try_from(from).unwrap() + rest, SAID);
+    assert!((32 << 10..1 << 20).contains(&rest), "{rest}");
+}
+
 #[tokio::test]
 async fn a_command_outlives_whoever_started_it() {
     let guest = Guest::new();

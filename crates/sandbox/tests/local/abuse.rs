@@ -190,7 +190,7 @@ async fn output_that_nobody_reads_costs_the_host_nothing() {
     let envd = yard.envd(&loud).await;
     let start = Start { tag: Some("loud".into()), ..shell("exec yes a-line-that-is-repeated-for-ever") };
     let mut events = envd.start(&start).await.unwrap();
-    let Event::Started { pid } = events.next().await.unwrap().unwrap() else { panic!("it did not start") };
+    let Event::Started { pid, .. } = events.next().await.unwrap().unwrap() else { panic!("it did not start") };
     // Until what it has written stands still, or is far more than anybody should keep.
     let mut last = None;
     loop {

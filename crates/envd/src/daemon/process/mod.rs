@@ -2,6 +2,7 @@
 
 mod input;
 mod pump;
+mod recent;
 mod spawn;
 mod table;
 
@@ -35,10 +36,14 @@ pub(super) fn start(
     pump::begin(guest, spawned, request, timeout)
 }
 
-/// Follows a process from now on; one that ended lately tells its end.
-pub(super) fn connect(guest: &Guest, request: &Named) -> Result<Hearing, Fault> {
+/// Follows a process from now on, or from where it was heard last; one that ended lately tells its end.
+pub(super) async fn connect(guest: &Guest, request: &Named) -> Result<Hearing, Fault> {
     let process = guest.processes.find(request.process.as_ref(), table::Also::Ended)?;
-    Ok(process.hear())
+    let mut hearing = process.hear(request.heard);
+    if request.heard.is_some() {
+        hearing.catch_up().await;
+    }
+    Ok(hearing)
 }
 
 /// What runs.
@@ -102,7 +107,7 @@ pub(super) fn find(guest: &Guest, selector: Option<&ProcessSelector>) -> Result<
 }
 
 /// The message that says that a process runs.
-pub(super) fn started(pid: u32) -> EventResponse {
-    let start = Some(StartEvent { pid });
+pub(super) fn started(hearing: &Hearing) -> EventResponse {
+    let start = Some(StartEvent { pid: hearing.pid(), from: hearing.from() });
     EventResponse { event: Some(ProcessEvent { start, ..Default::default() }) }
 }

@@ -1,11 +1,13 @@
 //! The pump: carries what a process says to everybody who listens.
 //!
 //! A pipe is read only when every listener has room, so a slow one slows the process and nothing is lost; one that
-//! hangs up is forgotten; and with none at all everything is read and thrown away, for a process must not hang because
-//! nobody listens. What is held is at most a few frames for each listener.
+//! hangs up is forgotten; and with none at all everything is read all the same, for a process must not hang because
+//! nobody listens. What is held is at most a few frames for each listener, and the end of what was said (`recent`), for
+//! somebody whose line broke and who comes back.
 
 use std::{
     cell::RefCell,
+    collections::VecDeque,
     io,
     sync::{
         Arc, Mutex,
@@ -24,8 +26,9 @@ use tokio::{
 use super::{
     super::{guest::Guest, timer::Timer},
     input::Input,
+    recent::Recent,
     spawn::{Ends, Spawned},
-    table::Process,
+    table::{Process, lock},
 };
 use crate::wire::{
     Code, Fault,
@@ -54,6 +57,11 @@ pub(in crate::daemon) enum Heard {
 pub(in crate::daemon) struct Hearing {
     process: Arc<Process>,
     heard: mpsc::Receiver<Heard>,
+    /// For one who comes back: what was said meanwhile, and how many bytes had been said before that.
+    meanwhile: Option<oneshot::Receiver<(u64, VecDeque<DataEvent>)>>,
+    from: Option<u64>,
+    /// What of it is not told yet.
+    rest: VecDeque<DataEvent>,
 }
 
 /// The pump's end of a listener.
@@ -61,12 +69,35 @@ pub(super) struct Reader {
     heard: mpsc::Sender<Heard>,
     /// Whether the time limit is this listener's.
     started_it: bool,
+    /// How much one who comes back heard before, and who tells them the rest.
+    away: Option<(u64, oneshot::Sender<(u64, VecDeque<DataEvent>)>)>,
 }
 
 impl Hearing {
-    pub(super) fn new(process: Arc<Process>) -> (Reader, Hearing) {
+    pub(super) fn new(process: Arc<Process>, heard_before: Option<u64>) -> (Reader, Hearing) {
         let (sender, heard) = mpsc::channel(ROOM);
-        (Reader { heard: sender, started_it: false }, Hearing { process, heard })
+        let (away, meanwhile) = heard_before
+            .map(|before| {
+                let (tell, meanwhile) = oneshot::channel();
+                ((before, tell), meanwhile)
+            })
+            .unzip();
+        let reader = Reader { heard: sender, started_it: false, away };
+        (reader, Hearing { process, heard, meanwhile, from: None, rest: VecDeque::new() })
+    }
+
+    /// Waits for what was said while this listener was away.
+    pub(super) async fn catch_up(&mut self) {
+        if let Some(meanwhile) = self.meanwhile.take()
+            && let Ok((from, rest)) = meanwhile.await
+        {
+            (self.from, self.rest) = (Some(from), rest);
+        }
+    }
+
+    /// How many bytes had been said before those that are heard here, to one who comes back.
+    pub(super) fn from(&self) -> Option<u64> {
+        self.from
     }
 
     /// The process that is heard.
@@ -76,6 +107,9 @@ impl Hearing {
 
     /// What is heard next; the last is the end. An error when the time of the process is over.
     pub(in crate::daemon) async fn next(&mut self) -> Result<Heard, Fault> {
+        if let Some(data) = self.rest.pop_front() {
+            return Ok(Heard::Data(data));
+        }
         match self.heard.recv().await {
             Some(heard) => Ok(heard),
             None if self.process.timed_out.load(Ordering::Relaxed) => {
@@ -90,6 +124,13 @@ impl Reader {
     /// Tells one who is alone and has all the room.
     pub(super) fn tell_alone(&self, heard: Heard) {
         let _ = self.heard.try_send(heard);
+    }
+
+    /// Tells one who comes back what was said meanwhile. They have heard nothing else yet.
+    pub(super) fn catch_up(&mut self, recent: &Recent) {
+        if let Some((heard, away)) = self.away.take() {
+            let _ = away.send(recent.since(heard));
+        }
     }
 }
 
@@ -129,8 +170,9 @@ pub(super) fn begin(
         exited: AtomicBool::new(false),
         timed_out: AtomicBool::new(false),
         end: Mutex::new(None),
+        recent: Mutex::default(),
     });
-    let (mut reader, hearing) = Hearing::new(process.clone());
+    let (mut reader, hearing) = Hearing::new(process.clone(), None);
     reader.started_it = true;
     let limit = timeout.map(Timer::after).transpose().map_err(broken)?;
     guest.processes.add(&process);
@@ -170,7 +212,7 @@ impl Pump {
             let ready = tokio::select! {
                 biased;
                 Some(reader) = self.attached.recv() => {
-                    self.readers.push(reader);
+                    self.attach(reader);
                     continue;
                 }
                 () = rings(&self.limit) => Ready::TimeIsOver,
@@ -212,8 +254,15 @@ impl Pump {
         self.end(status.flatten()).await;
     }
 
+    /// From here on a listener hears everything.
+    fn attach(&mut self, mut reader: Reader) {
+        reader.catch_up(&lock(&self.process.recent));
+        self.readers.push(reader);
+    }
+
     /// Everybody has room: that was waited for.
     fn tell(&mut self, data: DataEvent) {
+        lock(&self.process.recent).note(&data);
         self.readers.retain(|reader| reader.heard.try_send(Heard::Data(data.clone())).is_ok());
     }
 
@@ -247,7 +296,7 @@ impl Pump {
         }
         self.attached.close();
         while let Ok(reader) = self.attached.try_recv() {
-            self.readers.push(reader);
+            self.attach(reader);
         }
         let mut full = Vec::new();
         for reader in self.readers {

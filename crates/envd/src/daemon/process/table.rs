@@ -15,6 +15,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::{
     input::Input,
     pump::{Heard, Hearing, Reader},
+    recent::Recent,
 };
 use crate::wire::{
     Code, Fault,
@@ -23,6 +24,8 @@ use crate::wire::{
 
 const REMEMBERED: Duration = Duration::from_secs(30);
 const MOST_REMEMBERED: usize = 256;
+/// So much of what they said last is kept of all that ended, together.
+const LAST_WORDS: usize = 512 << 10;
 
 /// A process that envd started.
 pub(in crate::daemon) struct Process {
@@ -35,6 +38,7 @@ pub(in crate::daemon) struct Process {
     pub(super) exited: AtomicBool,
     pub(super) timed_out: AtomicBool,
     pub(super) end: Mutex<Option<EndEvent>>,
+    pub(super) recent: Mutex<Recent>,
 }
 
 impl Process {
@@ -47,12 +51,16 @@ impl Process {
         self.signalled.store(true, Ordering::Relaxed);
     }
 
-    /// Attaches somebody who hears everything from now on.
-    pub(super) fn hear(self: &Arc<Self>) -> Hearing {
-        let (reader, hearing) = Hearing::new(self.clone());
+    /// Attaches somebody who hears everything from now on, or from what they heard already.
+    pub(super) fn hear(self: &Arc<Self>, heard: Option<u64>) -> Hearing {
+        let (reader, hearing) = Hearing::new(self.clone(), heard);
         let end = lock(&self.end).clone();
         match end {
-            Some(end) => reader.tell_alone(Heard::End(end)),
+            Some(end) => {
+                let mut reader = reader;
+                reader.catch_up(&lock(&self.recent));
+                reader.tell_alone(Heard::End(end));
+            }
             // The pump lets go of its end of this only after it noted the end.
             None => drop(self.readers.send(reader)),
         }
@@ -118,6 +126,14 @@ impl Table {
         }
         inner.ended.push_back((Instant::now(), process.clone()));
         inner.forget();
+        let mut kept = 0;
+        for (_, process) in inner.ended.iter().rev() {
+            let mut recent = lock(&process.recent);
+            kept += recent.cost();
+            if kept > LAST_WORDS {
+                recent.forget();
+            }
+        }
     }
 
     pub(super) fn find(&self, selector: Option<&ProcessSelector>, also: Also) -> Result<Arc<Process>, Fault> {
@@ -180,6 +196,6 @@ impl Inner {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }

@@ -112,7 +112,7 @@ async fn start(asked: &mut Asked, codec: Codec) -> Result<Answer, Fault> {
 
 async fn connect(asked: &mut Asked, codec: Codec) -> Result<Answer, Fault> {
     let request = only_message(asked, codec).await?;
-    let hearing = process::connect(&asked.guest, &request)?;
+    let hearing = process::connect(&asked.guest, &request).await?;
     Ok(streams::process(codec, hearing, asked.number("keepalive-ping-interval"), asked.time_limit()))
 }
 

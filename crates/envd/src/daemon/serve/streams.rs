@@ -25,7 +25,7 @@ const SILENCE: Duration = Duration::from_secs(90);
 
 /// Follows a process.
 pub(super) fn process(codec: Codec, hearing: Hearing, ping: Option<u64>, limit: Option<Duration>) -> Answer {
-    let first = frame(codec, &started(hearing.pid()));
+    let first = frame(codec, &started(&hearing));
     respond(codec, envelopes(codec, first, Source::Process(hearing), ping, limit))
 }
 

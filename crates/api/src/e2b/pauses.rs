@@ -1,5 +1,7 @@
 //! Pausing, and everything that brings a sandbox back: connect, and the older resume.
 
+use std::time::Instant;
+
 use axum::{
     Router,
     extract::State,
@@ -137,13 +139,24 @@ async fn wake(
     let desk = doors.control.sandboxes();
     let lifetime = lifetime(seconds)?;
     desk.take_up(grant, id, lifetime, at_end).await.map_err(|error| Refusal::of_sandbox(id, error))?;
-    let view = desk.until(grant, id, PATIENCE, |view| view.phase != Phase::Paused).await?;
-    match view.phase {
-        Phase::Ready => Ok((status, axum::Json(connection(doors, grant, headers, &view).await?)).into_response()),
-        Phase::Paused => {
-            let why = view.note.as_deref().unwrap_or("it takes longer than usual");
-            Err(Refusal::new(503, format!("Sandbox {id} does not come back from its pause: {why}")))
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        let view = desk.until(grant, id, left, |view| view.phase != Phase::Paused).await?;
+        match view.phase {
+            Phase::Ready => match connection(doors, grant, headers, &view).await {
+                Ok(connection) => return Ok((status, axum::Json(connection)).into_response()),
+                // A pause that was under way when it was taken up is carried out first, and then it is woken.
+                Err(refusal) if refusal.is_conflict() && !left.is_zero() => {
+                    desk.until(grant, id, left, |now| now.updated_at != view.updated_at).await?;
+                }
+                Err(refusal) => return Err(refusal),
+            },
+            Phase::Paused => {
+                let why = view.note.as_deref().unwrap_or("it takes longer than usual");
+                return Err(Refusal::new(503, format!("Sandbox {id} does not come back from its pause: {why}")));
+            }
+            _ => return Err(Refusal::ended(&view)),
         }
-        _ => Err(Refusal::ended(&view)),
     }
 }

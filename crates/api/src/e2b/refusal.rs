@@ -81,6 +81,11 @@ impl Refusal {
         Refusal { status, ..self }
     }
 
+    /// Whether it is about where the sandbox is just now.
+    pub(super) fn is_conflict(&self) -> bool {
+        self.status == 409
+    }
+
     pub(super) fn is_of_unborn(&self) -> bool {
         self.error_code == Some(UNBORN)
     }

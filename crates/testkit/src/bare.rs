@@ -198,9 +198,12 @@ impl Provider for Bare {
     }
 
     async fn endpoint(&self, id: &SandboxId) -> Result<Endpoint, ProviderError> {
-        match self.inspect(id).await? {
-            Sighting::Missing => Err(ProviderError::Lost),
-            _ => Ok(Endpoint::new(Arc::new(Socket(self.socket(id))), None)),
+        let state = self.state.lock().unwrap();
+        match state.desks.get(id) {
+            Some(desk) if desk.sleep != Some(Depth::Files) => {
+                Ok(Endpoint::new(Arc::new(Socket(self.socket(id))), None))
+            }
+            _ => Err(ProviderError::Lost),
         }
     }
 
@@ -225,10 +228,8 @@ impl Provider for Bare {
     }
 }
 
-#[async_trait]
-impl Pausing for Bare {
-    /// Stops its processes, or keeps its files alone. It knows nothing in between.
-    async fn pause(&self, id: &SandboxId, depth: Depth) -> Result<Depth, ProviderError> {
+impl Bare {
+    fn lull(&self, id: &SandboxId, depth: Depth) -> Result<Depth, ProviderError> {
         let mut state = self.state.lock().unwrap();
         let desk = state.desks.get_mut(id).ok_or(ProviderError::Lost)?;
         let reached = if depth == Depth::Files { Depth::Files } else { desk.sleep.unwrap_or(Depth::Frozen) };
@@ -242,6 +243,20 @@ impl Pausing for Bare {
             desk.envd = None;
         }
         desk.sleep = Some(reached);
+        Ok(reached)
+    }
+}
+
+#[async_trait]
+impl Pausing for Bare {
+    /// Stops its processes, or keeps its files alone. It knows nothing in between. One with a file `HOLD` sleeps at once,
+    /// and its pause is over when somebody took the file away.
+    async fn pause(&self, id: &SandboxId, depth: Depth) -> Result<Depth, ProviderError> {
+        let reached = self.lull(id, depth)?;
+        let hold = self.files(id).join("HOLD");
+        while hold.exists() {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
         Ok(reached)
     }
 

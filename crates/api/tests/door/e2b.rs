@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use carrel_control::{Quotas, Workload};
+use carrel_sandbox::Provider as _;
 use carrel_testkit::{Bare, House, Setup, on_both_databases};
 use reqwest::{Method, RequestBuilder, header::HeaderMap};
 use serde_json::{Value, json};
@@ -82,6 +83,32 @@ on_both_databases! {
         assert_eq!(house.request(Method::DELETE, &place).send().await.unwrap().status(), 204);
         let (body, _) = refused(404, house.request(Method::GET, &place)).await;
         assert!(body["message"].as_str().unwrap().contains("It was destroyed with the key"), "{body}");
+        house.close().await;
+        database.drop().await;
+    }
+
+    async fn whoever_connects_in_the_middle_of_a_pause_finds_it_awake(database: TestDatabase) {
+        let (house, bare) = House::bare(&database).await;
+        let sandbox = house.ready_sandbox().await;
+        let hold = bare.files(&sandbox.id).join("HOLD");
+        std::fs::write(&hold, "").unwrap();
+        let pause = house.request(Method::POST, &format!("/sandboxes/{}/pause", sandbox.id)).json(&json!({"memory": false}));
+        let paused = tokio::spawn(pause.send());
+        while bare.endpoint(&sandbox.id).await.is_ok() {
+            tokio::task::yield_now().await;
+        }
+        // It sleeps already, and its row does not know yet.
+        let connect = house.request(Method::POST, &format!("/sandboxes/{}/connect", sandbox.id)).json(&json!({"timeout": 60}));
+        let connected = tokio::spawn(connect.send());
+        let view = async || house.ask(house.request(Method::GET, &format!("/api/v1/sandboxes/{}", sandbox.id))).await.1;
+        while view().await["want"] != "ready" && !connected.is_finished() {
+            tokio::task::yield_now().await;
+        }
+        std::fs::remove_file(&hold).unwrap();
+        let connected = connected.await.unwrap().unwrap();
+        assert_eq!(connected.status(), 201, "{}", connected.text().await.unwrap());
+        assert_eq!(view().await["phase"], "ready");
+        paused.await.unwrap().unwrap();
         house.close().await;
         database.drop().await;
     }

@@ -75,9 +75,11 @@ impl SandboxesDesk<'_> {
         let post = self.house.post(&view.provider)?;
         match post.provider.endpoint(id).await {
             Ok(endpoint) => Ok(endpoint.token),
-            Err(ProviderError::Lost | ProviderError::Unfit { .. }) => {
+            // It sleeps, or a step that is under way has just let it.
+            Err(ProviderError::Lost) => {
                 Err(Error::Conflict { why: format!("sandbox {id} is {}: nobody answers inside", view.phase.word()) })
             }
+            Err(ProviderError::Unfit { why }) => Err(Error::Inside { why }),
             Err(error) => Err(Error::of_provider(&error, error.to_string())),
         }
     }

@@ -53,12 +53,15 @@ pub(in crate::daemon) enum Heard {
     End(EndEvent),
 }
 
+/// What was said while a listener was away, and how many bytes had been said before it.
+type Meanwhile = (u64, VecDeque<DataEvent>);
+
 /// A listener's end.
 pub(in crate::daemon) struct Hearing {
     process: Arc<Process>,
     heard: mpsc::Receiver<Heard>,
-    /// For one who comes back: what was said meanwhile, and how many bytes had been said before that.
-    meanwhile: Option<oneshot::Receiver<(u64, VecDeque<DataEvent>)>>,
+    /// For one who comes back.
+    meanwhile: Option<oneshot::Receiver<Meanwhile>>,
     from: Option<u64>,
     /// What of it is not told yet.
     rest: VecDeque<DataEvent>,
@@ -70,7 +73,7 @@ pub(super) struct Reader {
     /// Whether the time limit is this listener's.
     started_it: bool,
     /// How much one who comes back heard before, and who tells them the rest.
-    away: Option<(u64, oneshot::Sender<(u64, VecDeque<DataEvent>)>)>,
+    away: Option<(u64, oneshot::Sender<Meanwhile>)>,
 }
 
 impl Hearing {

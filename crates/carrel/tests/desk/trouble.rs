@@ -1,6 +1,6 @@
 //! Tasks under the rules of their repository, and in trouble that is not theirs.
 
-use carrel_testkit::Setup;
+use carrel_testkit::{Mood, Setup, Upstream};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -141,6 +141,47 @@ async fn a_base_that_is_rewritten_under_a_task_takes_its_work_and_one_that_is_go
     // What begins now begins at the new name.
     let task = yard.task("hello", "scribe", "A third wish", "in_review").await;
     assert_eq!(task["base"], "trunk");
+    yard.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upstream_in_a_bad_mood_holds_a_pull_up_and_takes_nothing_from_it() {
+    let yard = Yard::open().await;
+    let (folder, work) = (yard.house.folder().join("web"), yard.repo("source").await);
+    git(None, &["clone", "-q", "--bare", work.to_str().unwrap(), folder.join("hello.git").to_str().unwrap()]).await;
+    let bare = folder.join("hello.git");
+    git(Some(&bare), &["config", "http.receivepack", "true"]).await;
+    let upstream = Upstream::open(&folder).await;
+    yard.add("hello", std::path::Path::new(&upstream.url("hello.git"))).await;
+    yard.agent("scribe", COMMITS).await;
+    let mut task = yard.task("hello", "scribe", "Write down a wish", "in_review").await;
+    for (number, mood) in [Mood::Broken, Mood::Page, Mood::Hasty, Mood::Silent].into_iter().enumerate() {
+        let before = git(Some(&bare), &["rev-parse", "task-1"]).await;
+        let mut events = yard.house.events("?kind=task").await;
+        upstream.is(mood);
+        yard.post("/api/v1/tasks/1/message", json!({"text": format!("once more, {mood:?}")})).await;
+        let waiting = loop {
+            let card = serde_json::to_value(events.entry().await).unwrap()["task"].clone();
+            // Who says nothing at all is waited for; the others are asked again.
+            let is_held_up = card["attempts"].as_u64() > Some(1) || mood == Mood::Silent;
+            if card["phase"] == "publishing" && is_held_up {
+                break card;
+            }
+            assert_ne!(card["phase"], "needs_you", "{mood:?}: {card:#}");
+        };
+        if mood != Mood::Silent {
+            let doing = waiting["doing"].as_str().unwrap_or_default();
+            assert!(doing.contains("not published yet"), "{mood:?}: {waiting:#}");
+        }
+        assert_eq!(git(Some(&bare), &["rev-parse", "task-1"]).await, before, "{mood:?}: it is not there yet");
+        upstream.is(Mood::Well);
+        task = yard.wait(&task, "in_review").await;
+        assert_eq!(git(Some(&bare), &["rev-parse", "task-1"]).await, task["head"].as_str().unwrap(), "{mood:?}");
+        let wishes = git(Some(&bare), &["show", "task-1:wishes.txt"]).await;
+        assert_eq!(wishes.lines().count(), number + 2, "{mood:?}: {wishes}");
+    }
+    yard.act(&task, "merge", "merged").await;
+    assert_eq!(git(Some(&bare), &["show", "main:wishes.txt"]).await.lines().count(), 5);
     yard.close().await;
 }
 

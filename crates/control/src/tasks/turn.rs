@@ -13,7 +13,7 @@ use carrel_model::{
     session::{DeskState, Moment, MomentKind, Session, ToolUse, Turn},
 };
 use carrel_store::{StoreError, Stream, Tx};
-use futures::StreamExt;
+use futures::{FutureExt, StreamExt, future::BoxFuture};
 
 use super::{
     radar, review,
@@ -346,6 +346,7 @@ where
     // The first one soon: most of what can be lost is lost in the beginning.
     let mut saves = tokio::time::interval_at(tokio::time::Instant::now() + every.min(FIRST_SAVE), every);
     saves.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut saving: Option<BoxFuture<'_, Result<Option<CommitId>, String>>> = None;
     tokio::pin!(unwanted);
     let mut stopped = false;
     let mut kill_at: Option<tokio::time::Instant> = None;
@@ -394,12 +395,21 @@ where
                 heard += moments.len() as u32;
                 write(house, at.session, turn, moments.into_iter().skip(skip as usize).collect(), heard).await?;
             }
-            _ = saves.tick(), if at.saves && !stopped && !sleep.asleep => {
-                if let Ok(Some(_)) = save(house, at.sandbox).await {
+            // The agent is heard while its work is saved.
+            _ = saves.tick(), if saving.is_none() && at.saves && !stopped && !sleep.asleep => {
+                saving = Some(save(house, at.sandbox).boxed());
+            }
+            saved = done(&mut saving) => {
+                saving = None;
+                if let Ok(Some(_)) = saved {
                     at.tell_of_save(house);
                 }
             }
         }
+    }
+    // Another is made next, and there is one at a time.
+    if let Some(saving) = saving {
+        let _ = saving.await;
     }
     let exec = settled(house, &turn.exec).await?;
     let (mut code, mut status) = exec.map_or((None, ExecStatus::Lost), |exec| (exec.exit_code, exec.status));
@@ -428,6 +438,14 @@ where
         return Ok(Went::Ended(Ending::Failed { why, failure: Failure::Transient }));
     }
     Ok(Went::Ended(over.ending))
+}
+
+/// Waits for something that may be under way.
+async fn done<T>(doing: &mut Option<BoxFuture<'_, T>>) -> T {
+    match doing {
+        Some(doing) => doing.await,
+        None => std::future::pending().await,
+    }
 }
 
 /// Sends a signal to everything that an agent runs: to its whole process group, which is named by the wrapper's number.

@@ -66,6 +66,11 @@ impl Nodes {
         Arc::clone(&self.known.read().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Takes note of what the database says of the nodes.
+    pub(crate) fn learn(&self, known: Arc<[Node]>) {
+        *self.known.write().unwrap_or_else(PoisonError::into_inner) = known;
+    }
+
     /// Whether there is anybody else, or was until a moment ago.
     pub(crate) fn has_fellows(&self) -> bool {
         self.known().iter().any(|node| node.id != self.me && !node.is_taken_over)
@@ -223,7 +228,7 @@ async fn beat(house: &Arc<House>) -> Result<(), Error> {
         let count = known.iter().filter(|node| node.state_at(now) == state).count();
         metrics::gauge!("carrel_nodes", "state" => state.word()).set(count as f64);
     }
-    *nodes.known.write().unwrap_or_else(PoisonError::into_inner) = known;
+    nodes.learn(known);
     Ok(())
 }
 

@@ -146,7 +146,7 @@ const DENIALS: [&str; 6] = [
 ];
 const ABSENCES: [&str; 4] =
     ["repository not found", "returned error: 404", "does not appear to be a git repository", "' not found"];
-const OUTAGES: [&str; 13] = [
+const OUTAGES: [&str; 15] = [
     "could not resolve host",
     "couldn't connect",
     "could not connect",
@@ -160,6 +160,9 @@ const OUTAGES: [&str; 13] = [
     "operation too slow",
     "returned error: 5",
     "returned error: 429",
+    // Somebody else answers in its place, with a page for people: git takes it for an older kind of server.
+    "no dav locking support",
+    "git-http-push failed",
 ];
 
 /// The lines that matter: what git said last and worst, without progress and hints.
@@ -196,6 +199,10 @@ mod tests {
                 matches!(e, GitError::Unreachable { .. })
             }),
             ("fatal: unable to access 'http://x/': The requested URL returned error: 503", GitError::is_passing),
+            (
+                "error: no DAV locking support on http://x/\nerror: failed to push some refs to 'http://x/'",
+                GitError::is_passing,
+            ),
             ("fatal: could not read Username for 'https://x': terminal prompts disabled", |e| {
                 matches!(e, GitError::Denied { .. })
             }),

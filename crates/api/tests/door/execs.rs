@@ -169,13 +169,14 @@ on_both_databases! {
         let sandbox = house.ready_sandbox().await;
         let folder = tempfile::tempdir().unwrap();
         let (go, done) = (folder.path().join("go"), folder.path().join("done"));
-        let command = format!("until [ -e {} ]; do sleep 0.01; done; echo meanwhile; touch {}; exec cat", go.display(), done.display());
+        assert!(std::process::Command::new("mkfifo").arg(&go).status().unwrap().success());
+        let command = format!("read -r go < {}; echo meanwhile; touch {}; exec cat", go.display(), done.display());
         let exec = house.execute(&sandbox, json!({"command": command, "background": true, "keep_stdin": true})).await;
         let short = house.execute(&sandbox, json!({"argv": ["sleep", "3600"], "background": true})).await;
         house.close().await;
         let gone = bare.processes(&sandbox.id);
         assert_eq!(gone.len(), 2, "commands do not end with the server");
-        std::fs::write(&go, "").unwrap();
+        std::fs::write(&go, "go\n").unwrap();
         while !done.exists() {
             tokio::time::sleep(std::time::Duration::from_millis(5)).await;
         }

@@ -20,6 +20,7 @@ mod reports;
 mod rules;
 mod sessions;
 mod sleep;
+mod stray;
 
 /// Far beyond what a slow machine needs: a test that waits longer hangs.
 pub(crate) const PATIENCE: &str = "300";

@@ -46,6 +46,9 @@ impl NodesDesk<'_> {
     pub async fn list(&self, grant: &Grant) -> Result<Page<NodeView>, Error> {
         self.house.admit(grant, Action::NodeRead, Subject::House).await?;
         let (nodes, counts) = (self.house.store.nodes().list().await?, self.house.store.nodes().counts().await?);
+        let nodes: Arc<[Node]> = nodes.into();
+        // Who is shown here is also counted on here.
+        self.house.nodes.learn(Arc::clone(&nodes));
         let (me, now) = (&self.house.settings.node, self.house.store.now());
         let view = |node: &Node| NodeView::of(node, me, counts.get(&node.id).copied().unwrap_or(0), now);
         Ok(Page { items: nodes.iter().map(view).collect(), next: None })

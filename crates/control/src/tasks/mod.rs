@@ -17,6 +17,7 @@ mod radar;
 mod review;
 mod sleep;
 mod steps;
+mod stray;
 mod talk;
 mod tape;
 mod turn;

@@ -20,7 +20,7 @@ use tracing::Instrument;
 use super::{
     desk::{self, Found, Stands},
     farewell::{self, Last},
-    ladder, messages, review,
+    ladder, messages, review, stray,
     turn::{self, At, Went},
 };
 use crate::{
@@ -38,6 +38,8 @@ use crate::{
 
 /// How often an agent is told that nothing is committed, before a person is asked.
 const NUDGES: u32 = 2;
+/// How often what changes is committed, before something at the desk is taken to be still at it.
+const COMMITS: u32 = 3;
 /// How often conflicts go back to the agent, before a person is asked.
 const REBASES: u32 = 3;
 /// Under this name a task remembers that a person was told what would be lost with its desk.
@@ -464,17 +466,38 @@ impl Hand<'_> {
             let missing = format!("git is in the middle of a {middle}. Finish or abort it.");
             return self.nudge(missing, NeedsReason::Conflict).await;
         }
-        if found.dirty {
-            match work::commit_work(house, sandbox, &task.title, &[]).await {
-                Ok(_) => {}
+        if let Some(missing) = stray::elsewhere(task, &found) {
+            return self.nudge(missing, NeedsReason::NothingChanged).await;
+        }
+        for tries in 0.. {
+            if !found.dirty {
+                break;
+            }
+            if tries == COMMITS {
+                let missing = "something at the desk still changes files that are committed. End it, or have git ignore \
+                               what it writes.";
+                return self.nudge(missing.to_owned(), NeedsReason::PushRefused).await;
+            }
+            let committed = match work::commit_work(house, sandbox, &task.title, &[]).await {
+                Ok(committed) => committed,
                 Err(Error::Conflict { why }) => return self.nudge(why, NeedsReason::PushRefused).await,
                 Err(error) => return Err(error),
-            }
+            };
             found = work::look_at_work(house, sandbox).await?;
+            // What git will not commit does not become less.
+            if committed.is_none() {
+                break;
+            }
         }
-        if found.ahead == 0 && task.pull.is_none() {
-            let missing = format!("there is no commit on `{}` that `{}` does not have.", task.branch, task.base);
-            return self.nudge(missing, NeedsReason::NothingChanged).await;
+        if let Some(missing) = stray::nothing_new(task, &found) {
+            // The base may have got it meanwhile.
+            let phase = match &task.pull {
+                Some(pull) => Some(pulls::look_at_pull(house, &task.repo, pull.number).await?.phase),
+                None => None,
+            };
+            if phase.is_none_or(|phase| !phase.is_over()) {
+                return self.nudge(missing, NeedsReason::NothingChanged).await;
+            }
         }
         // A push of the agent's own may have come in between: it is tried once more before anybody is told.
         let pushed = match work::push_work(house, sandbox).await {

@@ -37,6 +37,10 @@ pub struct Work {
     pub dirty: bool,
     /// Commits that the base has not.
     pub ahead: u32,
+    /// When another branch is checked out, or none: commits of its own branch that this has not.
+    pub aside: u32,
+    /// Then also: its commits that are on nobody's branch.
+    pub new: Option<u32>,
     /// What git is in the middle of, such as `rebase` or `merge`.
     pub in_progress: Option<String>,
 }
@@ -194,7 +198,7 @@ pub(crate) async fn verify_after_sleep(
     let wrong = match left.filter(|left| left.sandbox == *id && from >= Depth::Stored) {
         None => None,
         Some(left) => {
-            let args = [WORKSPACE, checkout.commit.as_str(), checkout.base.as_str()];
+            let args = [WORKSPACE, checkout.commit.as_str(), checkout.base.as_str(), checkout.branch.as_str()];
             let told = Errand::new(inside::LOOK).args(args).run_at(house, &SandboxView::from(sandbox)).await?;
             match told.good("look at its work") {
                 Ok(text) => Work::read(&text).differs_from(&left),
@@ -227,8 +231,18 @@ pub(crate) async fn restore_work(house: &Arc<House>, id: &SandboxId, commit: &Co
 /// Looks at what there is.
 pub(crate) async fn look_at_work(house: &Arc<House>, id: &SandboxId) -> Result<Work, Error> {
     let place = Place::find(house, id).await?;
-    let (commit, base) = (place.checkout.commit.as_str(), place.checkout.base.as_str());
-    let told = Errand::new(inside::LOOK).args([WORKSPACE, commit, base]).run(house, id).await?;
+    let Checkout { commit, base, branch, .. } = &place.checkout;
+    // A desk that was made anew begins with commits of its task: they count. One that began at a checkpoint has others'.
+    let began = match &place.holder {
+        Some(Holder::Task(task)) => {
+            let task = house.store.tasks().find(*task).await?.filter(|task| task.fork_of.is_none());
+            task.and_then(|task| task.base_commit)
+        }
+        _ => Some(commit.clone()),
+    };
+    let began = began.as_ref().map_or("", CommitId::as_str);
+    let args = [WORKSPACE, began, base.as_str(), branch.as_str()];
+    let told = Errand::new(inside::LOOK).args(args).run(house, id).await?;
     Ok(Work::read(&told.good("look at its work")?))
 }
 
@@ -371,6 +385,8 @@ impl Work {
                 Some(("branch", name)) => work.branch = name.parse().ok(),
                 Some(("head", id)) => work.head = id.parse().ok(),
                 Some(("ahead", count)) => work.ahead = count.parse().unwrap_or(0),
+                Some(("aside", count)) => work.aside = count.parse().unwrap_or(0),
+                Some(("new", count)) => work.new = count.parse().ok(),
                 Some(("dirty", _)) => work.dirty = true,
                 Some(("doing", what)) => work.in_progress = Some(what.chars().take(40).collect()),
                 _ => {}

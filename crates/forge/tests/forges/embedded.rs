@@ -108,6 +108,22 @@ async fn two_that_merge_at_once_merge_once_and_the_base_never_moves_back() {
 }
 
 #[tokio::test]
+async fn a_pull_whose_branch_goes_back_to_its_base_is_not_merged() {
+    let world = EmbeddedWorld::make();
+    let head = world.bare.push(&"task-1".parse().unwrap(), "x.txt", "x\n");
+    let pull = world.forge().open(&new_pull("task-1")).await.unwrap();
+    world.bare.git(&["update-ref", "refs/heads/task-1", "refs/heads/main"]).unwrap();
+    let seen = world.forge().get(pull.number).await.unwrap();
+    assert_eq!((seen.state, seen.head_commit), (PullState::Open, head.clone()), "it is what it was");
+    // It goes on from there, and then it is merged by somebody who pushes it.
+    world.bare.git(&["update-ref", "refs/heads/task-1", head.as_str()]).unwrap();
+    let next = world.bare.push(&"task-1".parse().unwrap(), "y.txt", "y\n");
+    assert_eq!(world.forge().get(pull.number).await.unwrap().head_commit, next);
+    world.bare.git(&["update-ref", "refs/heads/main", next.as_str()]).unwrap();
+    assert_eq!(world.forge().get(pull.number).await.unwrap().state, PullState::Merged { commit: Some(next) });
+}
+
+#[tokio::test]
 async fn a_pull_whose_commits_were_pushed_to_the_base_is_merged() {
     let world = EmbeddedWorld::make();
     let head = world.bare.push(&"task-1".parse().unwrap(), "x.txt", "x\n");

@@ -1,6 +1,7 @@
-# Looks at a working tree. Arguments: the working tree, the commit that it began at, the branch that it goes to.
+# Looks at a working tree. Arguments: the working tree, the commit that its task began at (or nothing), the branch that it
+# goes to, its own branch.
 # Prints one fact a line. A repository that cannot be read counts as changed.
-base=$2 onto=$3
+base=$2 onto=$3 own=$4
 head= branch= dirty=
 # One run of git where all is well.
 told=
@@ -41,6 +42,18 @@ if [ -n "$head" ]; then
         ahead=$(g rev-list --count "$@" 2>/dev/null || echo 0)
     fi
     echo "ahead $ahead"
+    if [ "$branch" != "refs/heads/$own" ]; then
+        # What its own branch has and this has not, and what this has that is on nobody's branch.
+        set --
+        for known in "refs/heads/$own" "refs/remotes/origin/$own"; do
+            if g cat-file -e "$known^{commit}" 2>/dev/null; then set -- "$@" "$known"; fi
+        done
+        if [ $# -gt 0 ]; then
+            echo "aside $(g rev-list --count "$@" "^$head" "^refs/remotes/origin/$onto" 2>/dev/null || echo 0)"
+        fi
+        echo "new $(g rev-list --count "$head" --not "--exclude=refs/remotes/origin/$own" --remotes=origin \
+            2>/dev/null || echo 0)"
+    fi
 fi
 if [ -n "$dirty" ]; then echo dirty yes; fi
 for state in rebase-merge:rebase rebase-apply:rebase MERGE_HEAD:merge CHERRY_PICK_HEAD:cherry-pick REVERT_HEAD:revert \

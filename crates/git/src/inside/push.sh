@@ -6,7 +6,14 @@ mend
 head=$(g rev-parse HEAD)
 seen=$(g rev-parse --verify --quiet "refs/remotes/origin/$branch" || true)
 if [ "$seen" != "$head" ] || ! g ls-remote --exit-code "$url" "refs/heads/$branch" | grep -q "^$head"; then
-    g push --quiet --no-verify "--force-with-lease=refs/heads/$branch:$seen" "$url" "HEAD:refs/heads/$branch" >&2
+    if ! g push --quiet --no-verify "--force-with-lease=refs/heads/$branch:$seen" "$url" "HEAD:refs/heads/$branch" >&2; then
+        tip=$(g ls-remote "$url" "refs/heads/$branch" | cut -f 1)
+        if [ -n "$tip" ] && [ "$tip" != "$seen" ]; then
+            echo "somebody else moved \`$branch\` to $tip: put your work on top of it with" \
+                "\`git pull --rebase origin $branch\`" >&2
+        fi
+        exit 1
+    fi
     g update-ref "refs/remotes/origin/$branch" "$head"
 fi
 printf '%s\n' "$head"

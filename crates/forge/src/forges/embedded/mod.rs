@@ -84,8 +84,10 @@ impl Embedded {
             merging::finish(self, row, commit).await?;
             return Ok(self.row(number).await?.pull);
         }
+        // A branch that went back to its base has nothing to merge: that is no merge, and the pull stays what it was.
         if let Some(tip) = repository.tip(&row.pull.head).await?
             && tip != row.pull.head_commit
+            && !repository.contains(&row.pull.base, &tip).await?
         {
             row.pull.head_commit = tip;
             row.pull.updated_at = now();

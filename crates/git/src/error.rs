@@ -146,7 +146,7 @@ const DENIALS: [&str; 6] = [
 ];
 const ABSENCES: [&str; 4] =
     ["repository not found", "returned error: 404", "does not appear to be a git repository", "' not found"];
-const OUTAGES: [&str; 15] = [
+const OUTAGES: [&str; 16] = [
     "could not resolve host",
     "couldn't connect",
     "could not connect",
@@ -156,6 +156,7 @@ const OUTAGES: [&str; 15] = [
     "connection timed out",
     "operation timed out",
     "early eof",
+    "empty reply from server",
     "the remote end hung up",
     "operation too slow",
     "returned error: 5",

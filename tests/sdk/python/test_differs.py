@@ -44,6 +44,11 @@ def test_memory_on_disk_comes_back_through_the_sdk(make, key):
     sandbox = make()
     mark = f"{time.time_ns()}"
     handle = sandbox.commands.run(f"sleep {mark}", background=True, timeout=0)
+    # Its shell may still be reading its profile when it is said to run.
+    for _ in range(600):
+        if runs("sleep", mark):
+            break
+        time.sleep(0.05)
     assert parent_of("sleep", mark)
     status, said = ask("POST", f"/api/v1/sandboxes/{sandbox.sandbox_id}/pause?wait=paused", key, {"depth": "stored"})
     assert status == 200 and json.loads(said)["paused"]["depth"] == "stored", f"scripts/install-criu? {said}"
@@ -116,6 +121,13 @@ def test_a_pause_may_insist_on_an_answer(make):
     finally:
         os.kill(envd, signal.SIGCONT)
     assert sandbox.pause(strict=True) is True
+
+
+def runs(*words):
+    try:
+        return parent_of(*words) is not None
+    except AssertionError:
+        return False
 
 
 def parent_of(*words):

@@ -10,13 +10,13 @@ use crate::yard::{Yard, git};
 fn wanderer() -> String {
     format!(
         "case \"$CARREL_PROMPT\" in
-        'go to main') git checkout -q main 2>/dev/null || git checkout -q -b main origin/main;;
-        'go nowhere') git checkout -q --detach origin/main;;
-        'go to another') git checkout -q --detach origin/task-1;;
-        'go back') git reset -q --hard origin/main;;
-        'come home') git checkout -q $CARREL_BRANCH;;
-        'undo that') git reset -q --hard origin/$CARREL_BRANCH;;
-        'push the base') git push -q -f origin origin/main:$CARREL_BRANCH; echo more >more.txt; git add -A; git commit -qm 'feat: more';;
+        *'go to main'*) git checkout -q main 2>/dev/null || git checkout -q -b main origin/main;;
+        *'go nowhere'*) git checkout -q --detach origin/main;;
+        *'go to another'*) git checkout -q --detach origin/task-1;;
+        *'go back'*) git reset -q --hard origin/main;;
+        *'come home'*) git checkout -q $CARREL_BRANCH;;
+        *'undo that'*) git reset -q --hard origin/$CARREL_BRANCH;;
+        *'push the base'*) git push -q -f origin origin/main:$CARREL_BRANCH; echo more >more.txt; git add -A; git commit -qm 'feat: more';;
         Write*) {COMMITS};;
         *) echo I have finished.;;
         esac"

@@ -120,7 +120,7 @@ async fn a_desk_is_ended_while_it_falls_asleep_and_its_work_is_kept() {
     let yard = Yard::open().await;
     yard.repo("hello").await;
     yard.agent("worker", "echo \"$CARREL_PROMPT\" >>asked.txt; echo noted").await;
-    for depth in ["frozen", "stored"] {
+    for (depth, gap) in [("frozen", 0), ("frozen", 40), ("frozen", 80), ("frozen", 160), ("stored", 40)] {
         let session = yard.post("/api/v1/sessions", json!({"agent": "worker", "repo": "hello"})).await;
         let id = session["id"].as_str().unwrap();
         let path = format!("/api/v1/sessions/{id}");
@@ -134,6 +134,8 @@ async fn a_desk_is_ended_while_it_falls_asleep_and_its_work_is_kept() {
             "frozen" => yard.post(&format!("{path}/sandbox/pause"), json!({})).await,
             deep => yard.post(&format!("{desk}/pause"), json!({"depth": deep})).await,
         };
+        // Each comes at another moment of it: before its save, during that, and while it is frozen.
+        tokio::time::sleep(std::time::Duration::from_millis(gap)).await;
         let ended = yard.house.request(Method::DELETE, &format!("{desk}?wait=gone&timeout=300"));
         let (status, ended) = yard.house.ask(ended).await;
         assert_eq!(status, StatusCode::NO_CONTENT, "{depth}: {ended}");

@@ -27,7 +27,7 @@ const LABEL: &str = "run";
 pub(crate) struct RunArgs {
     /// What is wanted; `-` reads standard input
     prompt: String,
-    /// The repository: a path, a URL, or the name of one that was added
+    /// The repository: a path in it, a URL, or the name of one that was added
     #[arg(long, default_value = ".")]
     repo: String,
     /// Who does it
@@ -90,7 +90,7 @@ async fn journey(client: &Client, args: RunArgs, house: House) -> Result<(), Fai
         network: None,
         budget_usd: None,
     };
-    let written = match unfinished(client, &new).await? {
+    let written = match unfinished(client, &new, house).await? {
         Some(earlier) => {
             say::aside(format_args!("carrel: going on with task {}", earlier.id));
             client.fetch(client.request(Method::POST, &format!("/tasks/{}/start", earlier.id))?).await?
@@ -137,8 +137,9 @@ async fn journey(client: &Client, args: RunArgs, house: House) -> Result<(), Fai
     Ok(())
 }
 
-/// The same wish of an earlier run that was interrupted. Other runs that were are left at rest: this one does its own.
-async fn unfinished(client: &Client, new: &NewTask) -> Result<Option<TaskView>, Failure> {
+/// The same wish of an earlier run that was interrupted. In a house of one's own, other runs that were are left at rest:
+/// this one does its own. At a server they are somebody's who still waits for them.
+async fn unfinished(client: &Client, new: &NewTask, house: House) -> Result<Option<TaskView>, Failure> {
     let page: TaskPage = client.get(&format!("/tasks?limit=1000&repo={}", new.repo)).await?;
     let mut same = None;
     for task in page.items.into_iter().filter(|task| task.labels.iter().any(|label| label == LABEL)) {
@@ -147,7 +148,7 @@ async fn unfinished(client: &Client, new: &NewTask) -> Result<Option<TaskView>, 
             && (task.phase.is_busy() || matches!(task.phase, TaskPhase::Backlog | TaskPhase::Queued));
         if is_same && same.is_none() {
             same = Some(task);
-        } else if task.phase.is_busy() || task.phase == TaskPhase::Queued {
+        } else if house == House::Own && (task.phase.is_busy() || task.phase == TaskPhase::Queued) {
             let _ = client.send(client.request(Method::POST, &format!("/tasks/{}/stop", task.id))?).await;
         }
     }
@@ -161,7 +162,8 @@ async fn find_repo(client: &Client, typed: &str) -> Result<RepoName, Failure> {
     if !is_place && let Some(repo) = known.items.iter().find(|repo| repo.name.as_str() == typed) {
         return Ok(repo.name.clone());
     }
-    let source = read_source(typed)?;
+    let top = if is_place { top_of(typed) } else { None };
+    let source = read_source(top.as_deref().unwrap_or(typed))?;
     if is_place {
         if is_no_repository(typed) {
             return Err(Failure::new(format!("{typed} is no git repository"))
@@ -197,6 +199,14 @@ fn is_no_repository(folder: &str) -> bool {
     asked.is_ok_and(|asked| {
         !asked.status.success() && String::from_utf8_lossy(&asked.stderr).contains("not a git repository")
     })
+}
+
+/// The top of the working tree that a folder is in, as git finds it; nothing where there is none.
+fn top_of(folder: &str) -> Option<String> {
+    let asked = std::process::Command::new("git").args(["-C", folder, "rev-parse", "--show-toplevel"]).output().ok()?;
+    let top = String::from_utf8(asked.stdout).ok()?;
+    let top = top.strip_suffix('\n').unwrap_or(&top);
+    (asked.status.success() && !top.is_empty()).then(|| top.to_owned())
 }
 
 /// An agent sees what is committed, and nothing else of a folder.

@@ -38,6 +38,14 @@ pub enum Error {
         /// A sentence.
         why: String,
     },
+    /// Others are still at what it is about.
+    #[error("{why}")]
+    TooSoon {
+        /// A sentence.
+        why: String,
+        /// What to do meanwhile, or instead.
+        hint: String,
+    },
     /// The request asks for what cannot be.
     #[error("{}", sentence(.fields))]
     Invalid {

@@ -1,6 +1,6 @@
 //! Tasks in the database, and the leases on them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use carrel_model::{
     AgentId, Branch, NodeId, RepoName, SandboxId, TaskId, Timestamp,
@@ -107,12 +107,22 @@ impl Tasks<'_> {
         self.store.sql().fetch_all(sql, args![repo.as_str()]).await?.iter().map(read).collect()
     }
 
-    /// All attempts at a card: the first one and its forks, in the order of their numbers.
-    pub async fn attempts(&self, repo: &RepoName, first: TaskId) -> Result<Vec<Task>, StoreError> {
+    /// All attempts at the card that a task is one of: the first, its forks and theirs, in the order of their numbers.
+    pub async fn attempts(&self, of: &Task) -> Result<Vec<Task>, StoreError> {
+        let (mut first, mut above) = (of.id, of.fork_of);
+        while let Some(id) = above {
+            (first, above) = (id, self.find(id).await?.and_then(|task| task.fork_of));
+        }
         let sql = "SELECT * FROM tasks WHERE repo = $1 AND id >= $2 ORDER BY id";
-        let rows = self.store.sql().fetch_all(sql, args![repo.as_str(), i64::from(first)]).await?;
+        let rows = self.store.sql().fetch_all(sql, args![of.repo.as_str(), i64::from(first)]).await?;
         let tasks: Vec<Task> = rows.iter().map(read).collect::<Result<_, _>>()?;
-        Ok(tasks.into_iter().filter(|task| task.id == first || task.fork_of == Some(first)).collect())
+        // A fork has a higher number than what it is a fork of, so that is known already.
+        let mut family = BTreeSet::from([first]);
+        let mut is_one = |task: &Task| {
+            let is_fork = task.fork_of.is_some_and(|above| family.contains(&above));
+            task.id == first || (is_fork && family.insert(task.id))
+        };
+        Ok(tasks.into_iter().filter(|task| is_one(task)).collect())
     }
 
     /// How many tasks are in each phase.

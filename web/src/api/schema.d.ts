@@ -4492,6 +4492,10 @@ export interface paths {
                 query?: {
                     /** @description The place of a checkpoint on the timeline. */
                     from?: number;
+                    /** @description Answer only when the sandbox is in this phase; the header `Carrel-Waited` says how the wait ended. */
+                    wait?: components["schemas"]["Phase"];
+                    /** @description Seconds to wait at most: 1 to 600, 60 when left out. */
+                    timeout?: number;
                 };
                 header?: never;
                 path: {
@@ -5761,6 +5765,10 @@ export interface paths {
                 query?: {
                     /** @description The place of a checkpoint on the timeline. */
                     from?: number;
+                    /** @description Answer only when the sandbox is in this phase; the header `Carrel-Waited` says how the wait ended. */
+                    wait?: components["schemas"]["Phase"];
+                    /** @description Seconds to wait at most: 1 to 600, 60 when left out. */
+                    timeout?: number;
                 };
                 header?: never;
                 path: {

@@ -133,6 +133,7 @@ impl From<Error> for Problem {
             Error::AskedOtherwise { .. } | Error::Conflict { .. } => {
                 Problem::new(409, "conflict", "Wrong state", detail)
             }
+            Error::TooSoon { hint, .. } => Problem::new(409, "conflict", "Wrong state", detail).with_hint(hint),
             Error::Invalid { fields } => Problem::invalid(fields),
             Error::Denied(_) => Problem::new(403, "denied", "Not allowed", detail)
                 .with_hint("an admin can mint a key that may: `carrel key create`"),

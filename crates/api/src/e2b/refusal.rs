@@ -123,7 +123,7 @@ impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
         let status = match &error {
             Error::NotFound { .. } => Some(404),
-            Error::AskedOtherwise { .. } | Error::Conflict { .. } => Some(409),
+            Error::AskedOtherwise { .. } | Error::Conflict { .. } | Error::TooSoon { .. } => Some(409),
             Error::Invalid { .. } => Some(400),
             Error::Denied(_) | Error::Refused { .. } => Some(403),
             Error::Spent { .. } => Some(402),

@@ -1,18 +1,23 @@
 //! What is said of tasks besides their verbs: claims, questions, what is missing, judgements, and looks at the past.
 
+use std::sync::Arc;
+
 use axum::{extract::State, http::StatusCode};
 use carrel_model::{
-    Malformed, RepoName, TaskId,
+    Grant, Malformed, RepoName, TaskId,
     area::Claim,
+    number::Whole,
     public::{
         AreaView, DoneView, NewClaim, NewJudgement, NewMove, NewQuestion, Page, Problem as ProblemBody, SandboxView,
         ScoreView, TaskView,
     },
+    sandbox::Phase,
 };
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
+use super::sandboxes::Wait;
 use crate::{
     door::{Asker, Created, Json, Name, Names, Problem, Query, Waited, from_text},
     house::Doors,
@@ -47,6 +52,27 @@ pub(super) struct At {
     #[param(value_type = i64, minimum = 1)]
     #[serde(deserialize_with = "from_text")]
     pub(super) from: Option<i64>,
+    /// Answer only when the sandbox is in this phase; the header `Carrel-Waited` says how the wait ended.
+    wait: Option<Phase>,
+    /// Seconds to wait at most: 1 to 600, 60 when left out.
+    #[param(value_type = Option<u64>, minimum = 1, maximum = 600)]
+    #[serde(deserialize_with = "from_text")]
+    timeout: Option<Whole<1, 600>>,
+}
+
+impl At {
+    /// The sandbox that was opened, as it is when the wait is over.
+    pub(super) async fn show(
+        &self,
+        doors: &Doors,
+        grant: &Grant,
+        opened: Arc<SandboxView>,
+    ) -> Result<Created<SandboxView>, Problem> {
+        let wait = Wait { wait: self.wait, timeout: self.timeout };
+        let (sandbox, waited) = wait.on(doors, grant, opened).await?;
+        let place = format!("/api/v1/sandboxes/{}", sandbox.id);
+        Ok(Created { place, body: (*sandbox).clone(), repeated: false, waited })
+    }
 }
 
 /// The token of a claim, in a path.
@@ -163,9 +189,8 @@ async fn open(
     Name(id): Name<TaskId>,
     Query(at): Query<At>,
 ) -> Result<Created<SandboxView>, Problem> {
-    let sandbox = doors.control.tasks().open_at(&grant, id, at.from.unwrap_or_default()).await?;
-    let place = format!("/api/v1/sandboxes/{}", sandbox.id);
-    Ok(Created { place, body: (*sandbox).clone(), repeated: false, waited: Waited::NotAsked })
+    let opened = doors.control.tasks().open_at(&grant, id, at.from.unwrap_or_default()).await?;
+    at.show(&doors, &grant, opened).await
 }
 
 /// Moves a task to another provider: its saved work, its branch and its timeline go with it.

@@ -48,18 +48,18 @@ pub(super) fn routes() -> OpenApiRouter<Doors> {
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
-struct Wait {
+pub(super) struct Wait {
     /// Answer only when the sandbox is in this phase; the header `Carrel-Waited` says how the wait ended.
-    wait: Option<Phase>,
+    pub(super) wait: Option<Phase>,
     /// Seconds to wait at most: 1 to 600, 60 when left out.
     #[param(value_type = Option<u64>, minimum = 1, maximum = 600)]
     #[serde(deserialize_with = "from_text")]
-    timeout: Option<Whole<1, 600>>,
+    pub(super) timeout: Option<Whole<1, 600>>,
 }
 
 impl Wait {
     /// Waits if asked to, and shows the sandbox as it then is.
-    async fn on(
+    pub(super) async fn on(
         &self,
         doors: &Doors,
         grant: &Grant,

@@ -218,9 +218,8 @@ async fn open(
     Name(id): Name<SessionId>,
     Query(at): Query<At>,
 ) -> Result<Created<SandboxView>, Problem> {
-    let sandbox = doors.control.sessions().open_at(&grant, &id, at.from.unwrap_or_default()).await?;
-    let place = format!("/api/v1/sandboxes/{}", sandbox.id);
-    Ok(Created { place, body: (*sandbox).clone(), repeated: false, waited: Waited::NotAsked })
+    let opened = doors.control.sessions().open_at(&grant, &id, at.from.unwrap_or_default()).await?;
+    at.show(&doors, &grant, opened).await
 }
 
 /// Begins another session that goes on from a checkpoint: with its files, and with what was said until then.

@@ -2,12 +2,12 @@
 
 use carrel_model::{
     TaskId,
-    public::{NewJudgement, Page, SandboxView, ScoreView},
+    public::{NewJudgement, Page, ScoreView},
 };
 use clap::Args;
 use reqwest::Method;
 
-use super::{Client, task::task_id};
+use super::{Client, sandbox::Wait, task::task_id};
 use crate::{failure::Failure, say};
 
 /// Lets a command choose.
@@ -41,6 +41,8 @@ pub(crate) struct Open {
     /// The place of a checkpoint on its timeline
     #[arg(long, value_name = "SEQ")]
     from: i64,
+    #[command(flatten)]
+    wait: Wait,
 }
 
 impl Judge {
@@ -80,17 +82,22 @@ impl Promote {
 
 impl Open {
     pub(crate) async fn run(self, client: &Client) -> Result<(), Failure> {
-        open(client, &format!("/tasks/{}/open", self.id), self.from).await
+        open(client, &format!("/tasks/{}/open", self.id), self.from, &self.wait).await
     }
 }
 
 /// Opens a sandbox at a checkpoint of the timeline that a place belongs to.
-pub(super) async fn open(client: &Client, place: &str, from: i64) -> Result<(), Failure> {
-    let request = client.request(Method::POST, place)?;
-    let sandbox: SandboxView = client.fetch(request.query(&[("from", from)])).await?;
-    if client.json() {
-        return say::json(&sandbox);
-    }
-    say::line(&sandbox.id);
-    Ok(())
+pub(super) async fn open(client: &Client, place: &str, from: i64, wait: &Wait) -> Result<(), Failure> {
+    let request = client.request(Method::POST, place)?.query(&[("from", from)]).query(&wait.query("ready"));
+    let waiting = wait.progress("opening a sandbox");
+    let answer = client.send(request).await;
+    waiting.finish_and_clear();
+    wait.finish(answer?, |sandbox| {
+        match client.json() {
+            true => say::json(sandbox)?,
+            false => say::line(&sandbox.id),
+        }
+        Ok(())
+    })
+    .await
 }

@@ -298,11 +298,15 @@ impl Wait {
     }
 
     /// Shows what came back, then says if the wait did not end well.
-    async fn finish(&self, client: &Client, answer: Response) -> Result<(), Failure> {
+    pub(super) async fn finish(
+        &self,
+        answer: Response,
+        show: impl FnOnce(&SandboxView) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         let late = self.check(&answer, "");
         let view: SandboxView =
             answer.json().await.map_err(|error| Failure::new(format!("the answer cannot be understood: {error}")))?;
-        show(client, &view)?;
+        show(&view)?;
         match (late, &view.note) {
             (Ok(()), _) => Ok(()),
             (Err(_), Some(note)) if view.phase == carrel_model::sandbox::Phase::Failed => {
@@ -330,7 +334,7 @@ impl Act {
         let waiting = self.wait.progress(&format!("waiting for {id} to be {usual}"));
         let answer = client.send(request).await?;
         waiting.finish_and_clear();
-        self.wait.finish(client, answer).await
+        self.wait.finish(answer, |view| show(client, view)).await
     }
 }
 
@@ -343,7 +347,7 @@ impl Create {
         let waiting = self.wait.progress("making a sandbox");
         let answer = client.send(request.json(&self.body()?)).await?;
         waiting.finish_and_clear();
-        self.wait.finish(client, answer).await
+        self.wait.finish(answer, |view| show(client, view)).await
     }
 
     fn body(&self) -> Result<NewSandbox, Failure> {

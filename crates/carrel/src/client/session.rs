@@ -14,7 +14,7 @@ use eventsource_stream::Eventsource;
 use futures::StreamExt;
 use reqwest::Method;
 
-use super::{Client, ago, judge, only_match, task};
+use super::{Client, ago, judge, only_match, sandbox::Wait, task};
 use crate::{failure::Failure, say};
 
 #[derive(Debug, Subcommand)]
@@ -83,6 +83,8 @@ pub(crate) enum Verb {
         /// The place of the checkpoint on the timeline
         #[arg(long, value_name = "SEQ")]
         from: i64,
+        #[command(flatten)]
+        wait: Wait,
     },
     /// Begin another session that goes on from a checkpoint, with its files and what was said until then
     Fork {
@@ -163,9 +165,9 @@ impl Verb {
                 let id = resolve(client, &id).await?;
                 task::print_diff(client, &format!("/sessions/{id}/diff"), from, to).await
             }
-            Verb::Open { id, from } => {
+            Verb::Open { id, from, wait } => {
                 let id = resolve(client, &id).await?;
-                judge::open(client, &format!("/sessions/{id}/open"), from).await
+                judge::open(client, &format!("/sessions/{id}/open"), from, &wait).await
             }
             Verb::Fork { id, from, agent, title } => {
                 let id = resolve(client, &id).await?;

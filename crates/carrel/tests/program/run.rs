@@ -62,3 +62,46 @@ async fn one_command_in_a_folder_leads_from_a_sentence_to_a_pull_and_leaves_no_h
         assert!(!line.contains(data.path().to_str().unwrap()), "a process is left behind: {line}");
     }
 }
+
+#[tokio::test]
+async fn runs_at_a_server_leave_each_other_alone_and_begin_anywhere_in_a_repository() {
+    assert!(rustix::process::geteuid().is_root(), "this test makes namespaces and needs root");
+    let (data, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    git(folder.path(), &["init", "-q", "-b", "main", "."]);
+    let below = folder.path().join("docs/deep");
+    std::fs::create_dir_all(&below).unwrap();
+    std::fs::write(below.join("README.md"), "# Town\n").unwrap();
+    git(folder.path(), &["add", "-A"]);
+    git(folder.path(), &["commit", "-q", "-m", "docs: begin"]);
+    let server = crate::pulls::start(data.path()).await;
+    let carrel = async |folder: &Path, args: &[&str]| crate::cards::run(&server, data.path(), folder, args).await;
+    let good = async |folder: &Path, args: &[&str]| {
+        let (code, out, err) = carrel(folder, args).await;
+        assert_eq!(code, 0, "{args:?}: {out}{err}");
+        (out, err)
+    };
+    let slow = ["agent", "add", "slow", "--dialect", "shell", "--command", "echo begun; sleep 100000"];
+    good(folder.path(), &slow).await;
+
+    let first = ["run", "--agent", "slow", "Take your time"];
+    let mut first = std::pin::pin!(carrel(folder.path(), &first));
+    let second = async {
+        let phase = async || good(folder.path(), &["task", "ls", "--json"]).await.0;
+        while !phase().await.contains("\"working\"") {}
+        let (_, err) = good(&below, &["run", "--agent", "demo", "Say hello"]).await;
+        assert!(err.contains("carrel: task 2 on"), "{err}");
+    };
+    tokio::select! {
+        ended = &mut first => panic!("somebody else's run ended it: {ended:?}"),
+        () = second => {}
+    }
+    let (shown, _) = good(folder.path(), &["task", "show", "1", "--json"]).await;
+    assert!(shown.contains("\"phase\": \"working\"") || shown.contains("\"phase\":\"working\""), "{shown}");
+    let (repos, _) = good(&below, &["repo", "ls", "-q"]).await;
+    assert_eq!(repos.lines().count(), 1, "a folder of it is no other repository: {repos}");
+    good(folder.path(), &["task", "stop", "1"]).await;
+    let (code, _, err) = first.await;
+    assert_eq!(code, 1, "{err}");
+    good(folder.path(), &["task", "close", "1", "2", "--wait"]).await;
+    assert!(server.terminate().await.success());
+}

@@ -27,6 +27,9 @@ impl TasksDesk<'_> {
             return Err(Error::field("command", "1 byte to 16 KiB, without NUL"));
         }
         let attempts = self.attempts(grant, id).await?;
+        if new.promote {
+            expect_rest(&attempts)?;
+        }
         let (mut scores, mut content) = (Vec::new(), Vec::new());
         for task in &attempts {
             let (view, is_content) = score(self.house, task, &new.command).await?;
@@ -47,6 +50,8 @@ impl TasksDesk<'_> {
                 let why = format!("the judge was content with no attempt, so none was promoted and none closed{end}");
                 return Err(Error::Conflict { why });
             };
+            // Somebody may have gone on while it was judged.
+            expect_rest(&self.attempts(grant, id).await?)?;
             self.promote(grant, best).await?;
             scores.iter_mut().for_each(|view| view.promoted = view.task_id == best);
         }
@@ -98,13 +103,32 @@ impl TasksDesk<'_> {
     /// All attempts at the same card, the first one first.
     async fn attempts(&self, grant: &Grant, id: TaskId) -> Result<Vec<Task>, Error> {
         let task = self.look(grant, id, Action::TaskDrive).await?;
-        let root = task.fork_of.unwrap_or(task.id);
-        let attempts = self.house.store.tasks().attempts(&task.repo, root).await?;
+        let attempts = self.house.store.tasks().attempts(&task).await?;
         for attempt in &attempts {
             self.look(grant, attempt.id, Action::TaskDrive).await?;
         }
         Ok(attempts)
     }
+}
+
+/// Refuses to choose as long as an attempt is at work, or about to be: it would lose unseen.
+fn expect_rest(attempts: &[Task]) -> Result<(), Error> {
+    let at_work: Vec<_> =
+        attempts.iter().filter(|task| task.phase.is_busy() || task.phase == TaskPhase::Queued).collect();
+    let why = match at_work.as_slice() {
+        [] => return Ok(()),
+        [one] => format!("task {} is {}, so none was promoted and none closed", one.id, one.phase.word()),
+        many => {
+            let told: Vec<_> = many.iter().map(|task| format!("{} is {}", task.id, task.phase.word())).collect();
+            format!("attempts are still to come (task {}), so none was promoted and none closed", told.join(", "))
+        }
+    };
+    let first = at_work[0].id;
+    let hint = format!(
+        "wait until it rests, stop it (`carrel task stop {first}`), judge without `--promote`, or choose by hand: `carrel \
+         task promote`"
+    );
+    Err(Error::TooSoon { why, hint })
 }
 
 /// Judges one attempt, and writes its score on its card. Says too whether the judge was content with it.

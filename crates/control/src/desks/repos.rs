@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use carrel_git::GitError;
 use carrel_model::{
-    Action, Authority, Branch, Grant, RepoName, RepoSource, Subject,
+    Action, Authority, Branch, CommitId, Grant, RepoName, RepoSource, Subject,
     audit::{AuditLine, Outcome},
     git::Locator,
     public::{NewNetwork, NewRepo, Page, PushView, RepoChange, RepoView, TaskChange},
@@ -280,6 +280,15 @@ fn check(rules: RepoRules) -> Result<RepoRules, Error> {
     }
     super::agents::check_rules(&rules.commands)?;
     Ok(rules)
+}
+
+/// The newest commit of a branch, upstream's as far as it can be reached; nothing when there is no such branch.
+pub(crate) async fn newest_of(house: &Arc<House>, repo: &Repo, branch: &Branch) -> Result<Option<CommitId>, Error> {
+    if !repo.is_hosted() {
+        // What the mirror has is better than waiting for an upstream that does not answer.
+        let _ = Box::pin(bring_up_to_date(house, &repo.name)).await;
+    }
+    Ok(house.library.mirror(&repo.name).await?.find(&branch.full()).await?)
 }
 
 /// Looks at the upstream of a repository, fetches what is new, and records how it is.

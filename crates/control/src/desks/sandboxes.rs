@@ -21,6 +21,9 @@ use crate::{
     work::furnish::plan_checkout,
 };
 
+/// A pause that is under way is waited for so long: what is to be saved before it takes a minute at most.
+const SLEEPS_WITHIN: Duration = Duration::from_secs(90);
+
 /// Creates, shows and changes sandboxes.
 pub struct SandboxesDesk<'h> {
     pub(crate) house: &'h Arc<House>,
@@ -391,16 +394,34 @@ impl SandboxesDesk<'_> {
         self.house.admit(grant, Action::SandboxDestroy, subject).await?;
         let stands = matches!(view.phase, Phase::Ready | Phase::Paused) && view.want != Want::Gone;
         if stands && crate::work::is_desk(self.house, id).await? {
-            if view.phase == Phase::Paused {
-                self.house.wake(grant, id).await?;
-            }
-            match crate::work::save_work(self.house, id).await {
-                // Nothing is there to be saved, or it is no desk with a checkout.
-                Ok(_) | Err(Error::Conflict { .. } | Error::NotFound { .. }) => {}
-                Err(error) => return Err(error),
-            }
+            self.save_awake(grant, id).await?;
         }
         self.destroy(grant, id).await
+    }
+
+    /// Saves the work of a desk, awake or not. One that falls asleep meanwhile is woken: whoever saves would stand still
+    /// with it.
+    async fn save_awake(&self, grant: &Grant, id: &SandboxId) -> Result<(), Error> {
+        loop {
+            let falls_asleep = |view: &SandboxView| view.phase == Phase::Ready && view.want == Want::Paused;
+            // A pause that is under way is carried out first: it saves too, and may cut the lines.
+            let view = self.until(grant, id, SLEEPS_WITHIN, |view| !falls_asleep(view)).await?;
+            if view.phase == Phase::Paused || falls_asleep(&view) {
+                self.house.wake(grant, id).await?;
+            }
+            let saved = tokio::select! {
+                saved = crate::work::save_work(self.house, id) => saved,
+                asleep = self.until(grant, id, Duration::MAX, |view| view.phase == Phase::Paused) => {
+                    asleep?;
+                    continue;
+                }
+            };
+            return match saved {
+                // Nothing is there to be saved, or it is no desk with a checkout.
+                Ok(_) | Err(Error::Conflict { .. } | Error::NotFound { .. }) => Ok(()),
+                Err(error) => Err(error),
+            };
+        }
     }
 
     /// Asks for a sandbox to end. Asking again changes nothing.

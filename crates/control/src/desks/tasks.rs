@@ -303,9 +303,11 @@ impl TasksDesk<'_> {
         self.house.admit(grant, Action::TaskCreate, subject).await?;
         agents::find(self.house, &agent).await.map_err(|error| as_field("agent", error))?;
         let repo = repos::find(self.house, &task.repo).await?;
-        let commit = match asked.from {
-            None => task.base_commit.clone(),
-            Some(seq) => Some(super::opening::checkpoint(self.house, &task.session_id, seq).await?),
+        let commit = match (asked.from, &task.base_commit) {
+            (Some(seq), _) => Some(super::opening::checkpoint(self.house, &task.session_id, seq).await?),
+            (None, Some(commit)) => Some(commit.clone()),
+            // Nobody has begun yet: all of them begin where the base is now, however long they wait.
+            (None, None) => repos::newest_of(self.house, &repo, &task.base).await?,
         };
         let count = asked.count.map_or(1, carrel_model::number::Whole::get);
         quotas::admit_to_repo(self.house, grant, &repo.name).await?;

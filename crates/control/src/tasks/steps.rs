@@ -214,11 +214,9 @@ impl Hand<'_> {
         let (house, task) = (self.house, self.task);
         if task.base_commit.is_none() {
             let repo = repos::find(house, &task.repo).await?;
-            if !repo.is_hosted() {
-                // What the mirror has is better than waiting for an upstream that does not answer.
-                let _ = repos::bring_up_to_date(house, &repo.name).await;
-            }
-            let commit = house.library.mirror(&repo.name).await?.head_of(&task.base).await?;
+            let commit = repos::newest_of(house, &repo, &task.base).await?;
+            let commit =
+                commit.ok_or_else(|| carrel_git::GitError::Missing { what: format!("branch `{}`", task.base) })?;
             self.record(move |task| task.base_commit = Some(commit)).await?;
             return Ok(());
         }

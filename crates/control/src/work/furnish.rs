@@ -155,6 +155,7 @@ fn understand(error: Error) -> ProviderError {
         | Error::Spent { .. } => ProviderError::Unfit { why },
         Error::AskedOtherwise { .. }
         | Error::Conflict { .. }
+        | Error::TooSoon { .. }
         | Error::Limited { .. }
         | Error::Unavailable { .. }
         | Error::Inside { .. } => ProviderError::Unavailable { why },

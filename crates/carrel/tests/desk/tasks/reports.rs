@@ -4,7 +4,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{COMMITS, PATIENCE};
-use crate::yard::{Yard, git};
+use crate::yard::{Yard, commit, git};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_judge_scores_the_attempts_and_the_best_one_is_kept() {
@@ -54,6 +54,80 @@ async fn a_judge_scores_the_attempts_and_the_best_one_is_kept() {
     let diff = yard.house.request(Method::GET, "/api/v1/tasks/2/diff").send().await.unwrap().text().await.unwrap();
     assert!(diff.contains("+points 2"), "a task that is merged still shows what it changed: {diff}");
     drop(first);
+    yard.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_is_promoted_while_an_attempt_is_at_work_or_waits_for_room() {
+    let yard = Yard::with_work(|work| work.at_once = 1).await;
+    yard.hosted("hello", json!({})).await;
+    yard.agent("scribe", COMMITS).await;
+    yard.agent("slow", "echo begun; sleep 100000").await;
+    yard.task("hello", "scribe", "Earn points", "in_review").await;
+    let forks = yard.post("/api/v1/tasks/1/fork", json!({"count": 2, "agent": "slow"})).await;
+    yard.wait(&forks["items"][0], "working").await;
+    let judge = async |promote: bool| {
+        let request = yard.house.request(Method::POST, "/api/v1/tasks/1/judge");
+        yard.house.ask(request.json(&json!({"command": "true", "promote": promote}))).await
+    };
+    let (status, problem) = judge(true).await;
+    assert_eq!(status, StatusCode::CONFLICT, "{problem}");
+    let said = problem["detail"].as_str().unwrap();
+    assert!(said.contains("task 2 is working, 3 is queued") && said.contains("none was promoted"), "{problem}");
+    assert!(problem["hint"].as_str().unwrap().contains("carrel task stop 2"), "{problem}");
+    for task in 1..=3 {
+        assert_eq!(yard.look(&format!("/api/v1/tasks/{task}")).await["want"], "review");
+    }
+    assert_eq!(judge(false).await.0, StatusCode::OK, "a judge alone may look at any time");
+
+    // One that was stopped has had its say.
+    yard.act(&json!({"id": 3}), "stop", "backlog").await;
+    yard.act(&json!({"id": 2}), "stop", "backlog").await;
+    let (status, judged) = judge(true).await;
+    assert_eq!((status, &judged["items"][0]["promoted"]), (StatusCode::OK, &json!(true)), "{judged}");
+    yard.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn attempts_at_a_card_that_nobody_began_all_begin_at_the_same_commit() {
+    let yard = Yard::with_work(|work| work.at_once = 1).await;
+    let upstream = yard.repo("hello").await;
+    yard.agent("scribe", COMMITS).await;
+    yard.post("/api/v1/tasks", json!({"repo": "hello", "agent": "scribe", "title": "One"})).await;
+    // What is new upstream is part of it, as it is when a card is begun.
+    std::fs::write(upstream.join("first.txt"), "before\n").unwrap();
+    let head = commit(&upstream, "feat: before").await;
+    let forks = yard.post("/api/v1/tasks/1/fork", json!({"count": 2})).await;
+    std::fs::write(upstream.join("second.txt"), "in between\n").unwrap();
+    commit(&upstream, "feat: in between").await;
+    yard.sync("hello").await;
+    for fork in forks["items"].as_array().unwrap() {
+        let fork = yard.wait(fork, "in_review").await;
+        assert_eq!(fork["base_commit"], head, "{fork}");
+    }
+    yard.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fork_of_a_fork_is_an_attempt_at_the_same_card() {
+    let yard = Yard::open().await;
+    yard.hosted("hello", json!({})).await;
+    yard.agent("scribe", COMMITS).await;
+    yard.task("hello", "scribe", "Earn points", "in_review").await;
+    yard.task("hello", "scribe", "Something else", "in_review").await;
+    for of in [1, 3, 4] {
+        let fork = yard.post(&format!("/api/v1/tasks/{of}/fork"), json!({})).await["items"][0].clone();
+        assert_eq!(fork["fork_of"], of);
+        yard.wait(&fork, "in_review").await;
+    }
+    for asked in [1, 3, 4, 5] {
+        let judged = yard.post(&format!("/api/v1/tasks/{asked}/judge"), json!({"command": "true"})).await;
+        let ids: Vec<&Value> = judged["items"].as_array().unwrap().iter().map(|item| &item["task_id"]).collect();
+        assert_eq!(ids, [1, 3, 4, 5], "asked by {asked}: {judged}");
+    }
+    let archived = yard.post("/api/v1/tasks/5/promote", json!({})).await;
+    assert_eq!(archived["items"], json!([1, 3, 4]));
+    assert_eq!(yard.look("/api/v1/tasks/2").await["want"], "review", "it is another card");
     yard.close().await;
 }
 
@@ -152,9 +226,10 @@ async fn a_sandbox_is_opened_at_a_checkpoint_and_is_nobodys_desk() {
     let timeline = yard.timeline(&task).await;
     let saves: Vec<&Value> = timeline.as_array().unwrap().iter().filter(|item| item["kind"] == "checkpoint").collect();
     assert_eq!(saves.len(), 2, "{timeline:#}");
-    let opened = yard.post(&format!("/api/v1/tasks/1/open?from={}", saves[0]["seq"]), json!({})).await;
+    let place = format!("/api/v1/tasks/1/open?from={}&wait=ready&timeout={PATIENCE}", saves[0]["seq"]);
+    let opened = yard.post(&place, json!({})).await;
+    assert_eq!(opened["phase"], "ready", "who waits for it finds it ready: {opened}");
     let id = opened["id"].as_str().unwrap();
-    while yard.look(&format!("/api/v1/sandboxes/{id}")).await["phase"] != "ready" {}
     let ran =
         yard.post(&format!("/api/v1/sandboxes/{id}/execute"), json!({"command": "cat /workspace/draft.txt"})).await;
     assert_eq!(ran["stdout"], "one\n", "{ran}");

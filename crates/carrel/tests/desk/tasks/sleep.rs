@@ -115,6 +115,38 @@ async fn who_comes_while_a_desk_falls_asleep_does_not_stand_still_with_it() {
     yard.close().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_desk_is_ended_while_it_falls_asleep_and_its_work_is_kept() {
+    let yard = Yard::open().await;
+    yard.repo("hello").await;
+    yard.agent("worker", "echo \"$CARREL_PROMPT\" >>asked.txt; echo noted").await;
+    for (depth, gap) in [("frozen", 0), ("frozen", 40), ("frozen", 80), ("frozen", 160), ("stored", 40)] {
+        let session = yard.post("/api/v1/sessions", json!({"agent": "worker", "repo": "hello"})).await;
+        let id = session["id"].as_str().unwrap();
+        let path = format!("/api/v1/sessions/{id}");
+        yard.post(&format!("{path}/messages"), json!({"text": "one"})).await;
+        while yard.look(&path).await["busy"] == true {}
+        let desk = format!("/api/v1/sandboxes/{}", session["sandbox_id"].as_str().unwrap());
+        yard.post(&format!("{desk}/execute"), json!({"command": "echo two >>/workspace/asked.txt"})).await;
+
+        // Nobody waits for the pause to be over.
+        match depth {
+            "frozen" => yard.post(&format!("{path}/sandbox/pause"), json!({})).await,
+            deep => yard.post(&format!("{desk}/pause"), json!({"depth": deep})).await,
+        };
+        // Each comes at another moment of it: before its save, during that, and while it is frozen.
+        tokio::time::sleep(std::time::Duration::from_millis(gap)).await;
+        let ended = yard.house.request(Method::DELETE, &format!("{desk}?wait=gone&timeout=300"));
+        let (status, ended) = yard.house.ask(ended).await;
+        assert_eq!(status, StatusCode::NO_CONTENT, "{depth}: {ended}");
+        assert_eq!(yard.look(&desk).await["phase"], "gone", "{depth}");
+        let saved = yard.show("hello", &format!("refs/carrel/wip/session-{}:asked.txt", &id["ses_".len()..])).await;
+        assert_eq!(saved, "one\ntwo", "{depth}");
+        yard.house.ask(yard.house.request(Method::DELETE, &path)).await;
+    }
+    yard.close().await;
+}
+
 impl Yard {
     /// Waits until a sandbox that seemed idle was found at work so many times. It never sleeps meanwhile.
     async fn found_at_work(&self, sandbox: &SandboxView, times: usize) {

@@ -71,10 +71,10 @@ const COPILOT: Program = npm(
 const QWEN: Program =
     npm("qwen", "npm install -g @qwen-code/qwen-code", "https://github.com/QwenLM/qwen-code", &["qwen", "--version"]);
 const CLAUDE_ACP: Program = npm(
-    "claude-code-acp",
-    "npm install -g @zed-industries/claude-code-acp",
-    "https://github.com/zed-industries/claude-code-acp",
-    &["claude-code-acp", "--version"],
+    "claude-agent-acp",
+    "npm install -g @agentclientprotocol/claude-agent-acp",
+    "https://github.com/agentclientprotocol/claude-agent-acp",
+    &["claude-agent-acp", "--version"],
 );
 const CODEX_ACP: Program = npm(
     "codex-acp",
@@ -96,14 +96,29 @@ impl Offer {
         Offer { name: "claude", dialect: Dialect::Claude, command: None, program: CLAUDE },
         Offer { name: "codex", dialect: Dialect::Codex, command: None, program: CODEX },
         Offer { name: "aider", dialect: Dialect::Aider, command: None, program: AIDER },
-        Offer { name: "gemini", dialect: Dialect::Acp, command: Some("gemini --experimental-acp"), program: GEMINI },
+        Offer { name: "gemini", dialect: Dialect::Acp, command: Some("gemini --acp"), program: GEMINI },
         Offer { name: "copilot", dialect: Dialect::Acp, command: Some("copilot --acp"), program: COPILOT },
-        Offer { name: "qwen", dialect: Dialect::Acp, command: Some("qwen --experimental-acp"), program: QWEN },
+        Offer { name: "qwen", dialect: Dialect::Acp, command: Some("qwen --acp"), program: QWEN },
         Offer { name: "goose", dialect: Dialect::Acp, command: Some("goose acp"), program: GOOSE },
-        Offer { name: "claude-acp", dialect: Dialect::Acp, command: Some("claude-code-acp"), program: CLAUDE_ACP },
+        Offer { name: "claude-acp", dialect: Dialect::Acp, command: Some("claude-agent-acp"), program: CLAUDE_ACP },
         Offer { name: "codex-acp", dialect: Dialect::Acp, command: Some("codex-acp"), program: CODEX_ACP },
         Offer { name: "opencode-acp", dialect: Dialect::Acp, command: Some("opencode acp"), program: OPENCODE },
     ];
+
+    /// What an agent needs of its own before it can work, when models do not come to it through the house.
+    pub fn needs(command: &str) -> Option<&'static str> {
+        match command.split_whitespace().next()? {
+            "gemini" => Some(
+                "It asks no model through the house: it needs the host generativelanguage.googleapis.com and a key, \
+                 put in at the gateway as the header x-goog-api-key.",
+            ),
+            "copilot" => Some(
+                "It asks no model through the house: it needs the hosts api.github.com and *.githubcopilot.com and a \
+                 token of GitHub's, which it sees.",
+            ),
+            _ => None,
+        }
+    }
 
     /// What to say when the program of these settings is not in the sandbox.
     pub(crate) fn hint(settings: &AgentSettings) -> String {

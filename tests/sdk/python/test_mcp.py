@@ -345,7 +345,7 @@ def test_progress_is_told_and_a_call_can_be_called_off(connect):
             assert [count for count, _ in told] == sorted({count for count, _ in told})
 
             long = asyncio.create_task(
-                client.call_tool("sandbox_exec", {"sandbox_id": sandbox, "command": "echo $$ >pid; exec sleep 4711"})
+                client.call_tool("sandbox_exec", {"sandbox_id": sandbox, "command": "sleep 4711; echo over"})
             )
             alive = {"sandbox_id": sandbox, "command": "pgrep -x sleep"}
             while (await client.call_tool("sandbox_exec", alive)).is_error:

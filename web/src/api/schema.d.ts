@@ -7158,6 +7158,8 @@ export interface components {
         ExecId: string;
         /** @description Sends a signal. */
         ExecSignal: {
+            /** @description Whether everything that it started gets it too: its whole process group. */
+            group?: boolean;
             /**
              * Format: int64
              * @description Its number, such as 2 for an interrupt, 15 to ask for the end and 9 to end at once.

@@ -52,7 +52,7 @@ fn a_command_that_fails_says_why_with_its_last_word_on_standard_error() {
     assert_eq!(end("echo 'HTTP 503' >&2; exit 1"), failed("It ended with exit code 1: HTTP 503", Failure::Transient));
     let Ending::Failed { failure, why } = end("no-such-program-anywhere") else { panic!() };
     assert!(failure == Failure::Missing && why.contains("template"), "{why}");
-    let Ending::Failed { failure, why } = end("claude-code-acp") else { panic!() };
+    let Ending::Failed { failure, why } = end("claude-agent-acp") else { panic!() };
     assert!(failure == Failure::Missing && why.contains("npm install"), "{why}");
 }
 

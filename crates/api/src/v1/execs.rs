@@ -265,7 +265,7 @@ async fn signal(
     Names(id, exec): Names<SandboxId, ExecId>,
     Json(new): Json<ExecSignal>,
 ) -> Result<StatusCode, Problem> {
-    doors.control.execs().signal(&grant, &id, &exec, new.signal.get() as u32).await?;
+    doors.control.execs().signal(&grant, &id, &exec, &new).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -106,3 +106,28 @@ async fn a_server_for_one_desk_reaches_no_other_one() {
     house.close().await;
     database.drop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_is_called_off_ends_everything_that_its_command_started() {
+    let database = TestDatabase::sqlite();
+    let (house, bare) = House::bare(&database).await;
+    let session = begin(&house, &house.key).await;
+    let sandbox = house.ready_sandbox().await;
+    let params =
+        json!({"name": "sandbox_exec", "arguments": {"sandbox_id": sandbox.id, "command": "sleep 4711; echo over"}});
+    let call = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params});
+    let called = tokio::spawn(message(&house, &house.key, Some(&session), call).send());
+    // The shell, and what it started.
+    while bare.processes(&sandbox.id).len() < 2 {
+        tokio::task::yield_now().await;
+    }
+    let off =
+        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7, "reason": "enough"}});
+    assert!(message(&house, &house.key, Some(&session), off).send().await.unwrap().status().is_success());
+    while !bare.processes(&sandbox.id).is_empty() {
+        tokio::task::yield_now().await;
+    }
+    called.abort();
+    house.close().await;
+    database.drop().await;
+}

@@ -187,7 +187,10 @@ fn built_in() -> Vec<Agent> {
 
 fn shown(agent: &Agent) -> AgentView {
     let dialect = Dialect::from_word(agent.dialect.as_str());
-    let about = dialect.map_or_else(String::new, |dialect| dialect.description().to_owned());
+    let mut about = dialect.map_or_else(String::new, |dialect| dialect.description().to_owned());
+    if let Some(needs) = agent.command.as_deref().and_then(Offer::needs) {
+        about = format!("{about} {needs}");
+    }
     let program = program_of(agent, dialect);
     let found = program.is_none_or(|program| is_found(program.name));
     let hint = program.filter(|_| !found).map(|program| program.install.to_owned());

@@ -11,7 +11,7 @@ use carrel_model::{
     public::{BudgetState, BudgetView, Happening},
     session::MomentKind,
     task::BUDGET_MARK,
-    usage::Dollars,
+    usage::{Dollars, Usage},
 };
 use carrel_store::Tx;
 
@@ -136,6 +136,32 @@ async fn write_on_card(tx: &mut Tx, id: TaskId, state: BudgetState, sentence: &s
     tx.put_session(&mut session).await?;
     task.told.insert(BUDGET_MARK.into(), state.word().into());
     tx.put_task(&mut task).await?;
+    Ok(())
+}
+
+/// Says on the timeline that a budget does not count a model, once for each model and session: nothing stops it.
+pub(crate) async fn tell_unpriced(tx: &mut Tx, usage: &Usage) -> Result<(), Error> {
+    // The task first, as everybody locks them.
+    let session = match usage.task_id {
+        Some(task) => tx.lock_task(task).await?.map(|(task, _)| task.session_id),
+        None => usage.session_id.as_ref().and_then(|id| id.parse().ok()),
+    };
+    let Some(id) = session else { return Ok(()) };
+    let Some(mut session) = tx.lock_session(&id).await? else { return Ok(()) };
+    let name = format!("unpriced {id} {}", usage.model);
+    if !tx.is_news_of_budget(&name, Dollars::ZERO, BudgetState::Warning).await? {
+        return Ok(());
+    }
+    // What an answer calls its model stands between marks of ours, in one line.
+    let model: String = usage.model.chars().filter(|c| !c.is_control() && *c != '`').collect();
+    let text = format!(
+        "There is no price for `{model}`: the budget cannot count what it costs, and does not stop it. Add \
+         `[prices.\"{model}\"]` with `input` and `output` (dollars for a million tokens) to carrel.toml."
+    );
+    let mut note = moment(MomentKind::Note, Voice::House, text);
+    note.turn = session.turns;
+    tx.say(&mut session, note).await?;
+    tx.put_session(&mut session).await?;
     Ok(())
 }
 

@@ -4,6 +4,7 @@
 use std::{
     collections::HashSet,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use carrel_model::{
@@ -96,7 +97,7 @@ impl House {
         if !self.denials.is_new(id, &format!("host {host}")) {
             return Ok(());
         }
-        let view = SandboxesDesk { house: self }.look(id).await?;
+        let view = self.look_or_wait(id).await?;
         let hint = match view.network.mode {
             NetworkMode::None | NetworkMode::Allow => {
                 format!("`carrel sandbox network {id} --allow {host}` would allow it.")
@@ -114,6 +115,21 @@ impl House {
             self.store.write_audit(&line.with_detail(why.to_owned())).await?;
         }
         self.tell_marked(id, mark, text).await
+    }
+
+    /// A sandbox, also one whose row is only being written: its first command may be quicker.
+    async fn look_or_wait(self: &Arc<Self>, id: &SandboxId) -> Result<Arc<SandboxView>, Error> {
+        /// A row that is not there after so long was refused.
+        const PATIENCE: Duration = Duration::from_secs(5);
+        let began = tokio::time::Instant::now();
+        loop {
+            match (SandboxesDesk { house: self }).look(id).await {
+                Err(Error::NotFound { .. }) if began.elapsed() < PATIENCE => {
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                }
+                looked => return looked,
+            }
+        }
     }
 
     /// Tells of a refusal on the timeline of whoever works at a desk, once.

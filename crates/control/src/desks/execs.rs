@@ -7,7 +7,7 @@ use carrel_envd::{Event, Events, Selector, Size, Start};
 use carrel_model::{
     Action, ExecId, Grant, SandboxId, Subject, Timestamp,
     exec::{Exec, ExecStatus},
-    public::{Command, ExecSize, ExecView, NewExec, Page, SandboxView},
+    public::{Command, ExecSignal, ExecSize, ExecView, NewExec, Page, SandboxView},
 };
 use carrel_store::{Extent, Stream};
 use tokio::sync::oneshot;
@@ -303,9 +303,14 @@ impl ExecsDesk<'_> {
     }
 
     /// Sends a signal to an exec.
-    pub async fn signal(&self, grant: &Grant, id: &SandboxId, exec: &ExecId, signal: u32) -> Result<(), Error> {
+    pub async fn signal(&self, grant: &Grant, id: &SandboxId, exec: &ExecId, new: &ExecSignal) -> Result<(), Error> {
         let (inside, _) = self.reach(grant, id, exec).await?;
-        inside.envd.signal(&tag(exec), signal).await.map_err(|error| self.house.understand(id, "process", error))
+        let number = new.signal.get() as u32;
+        let sent = match new.group {
+            true => inside.envd.signal_group(&tag(exec), number).await,
+            false => inside.envd.signal(&tag(exec), number).await,
+        };
+        sent.map_err(|error| self.house.understand(id, "process", error))
     }
 
     /// Gives the terminal of an exec another size.

@@ -174,6 +174,9 @@ impl ModelVisit {
             Box::pin(async move {
                 tx.insert_usage(&usage).await?;
                 show(tx, &usage).await?;
+                if usage.cost.is_none() && !purses.is_empty() {
+                    budgets::tell_unpriced(tx, &usage).await?;
+                }
                 for purse in &purses {
                     budgets::tell(tx, purse).await?;
                 }

@@ -75,8 +75,17 @@ impl Envd {
 
     /// Sends a signal: any number from 1 to 64 (to E2B's envd only 9 and 15 get through).
     pub async fn signal(&self, process: &Selector, signal: u32) -> Result<(), EnvdError> {
+        self.send_signal(process, signal, false).await
+    }
+
+    /// The same, to its whole process group; at E2B's envd to it alone.
+    pub async fn signal_group(&self, process: &Selector, signal: u32) -> Result<(), EnvdError> {
+        self.send_signal(process, signal, true).await
+    }
+
+    async fn send_signal(&self, process: &Selector, signal: u32, group: bool) -> Result<(), EnvdError> {
         let signal = i32::try_from(signal).unwrap_or(i32::MAX);
-        let request = SendSignalRequest { process: Some(process.into()), signal };
+        let request = SendSignalRequest { process: Some(process.into()), signal, group };
         self.call(SERVICE, "SendSignal", None, &request).await.map(|Empty {}| ())
     }
 

@@ -193,6 +193,10 @@ pub struct SendSignalRequest {
     #[prost(int32, tag = "2")]
     #[serde(with = "signals")]
     pub signal: i32,
+    /// Whether its whole process group gets it. Ours alone: E2B's envd does not know of it.
+    #[prost(bool, tag = "100")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub group: bool,
 }
 
 /// A process that runs.

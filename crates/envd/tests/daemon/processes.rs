@@ -28,6 +28,26 @@ async fn a_command_that_a_signal_ends_counts_as_shells_do() {
 }
 
 #[tokio::test]
+async fn a_signal_for_a_group_reaches_what_a_command_started() {
+    let guest = Guest::new();
+    for signal in [9, 40] {
+        let mut events = guest.envd.start(&shell("sleep 600 & echo $!; wait")).await.unwrap();
+        let number = pid(&mut events).await;
+        let child = loop {
+            if let Some(Event::Stdout(bytes)) = events.next().await.transpose().unwrap() {
+                break String::from_utf8(bytes.to_vec()).unwrap().trim().to_owned();
+            }
+        };
+        guest.envd.signal_group(&Selector::Pid(number), signal).await.unwrap();
+        assert_eq!(gather(events).await.code(), 128 + signal as i32);
+        let state = || std::fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_else(|_| ") Z".into());
+        while !state().contains(") Z") {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_real_time_signal_arrives_too() {
     let guest = Guest::new();
     let mut events = guest.envd.start(&shell("exec sleep 600")).await.unwrap();

@@ -80,6 +80,9 @@ pub struct ExecSignal {
     /// Its number, such as 2 for an interrupt, 15 to ask for the end and 9 to end at once.
     #[schema(value_type = u64, minimum = 1, maximum = 64)]
     pub signal: Whole<1, 64>,
+    /// Whether everything that it started gets it too: its whole process group.
+    #[serde(default)]
+    pub group: bool,
 }
 
 /// The most bytes that a text in a request for an exec may have.

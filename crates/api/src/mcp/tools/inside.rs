@@ -137,7 +137,7 @@ pub(super) async fn run(desk: &Desk, mut args: Args, progress: &Progress) -> Res
         let Some(event) = progress.called_off.run_until_cancelled(events.next()).await else {
             if let Some(exec) = exec["exec_id"].as_str() {
                 let path = format!("/sandboxes/{id}/execs/{}/signal", encoded(exec));
-                desk.ask(Method::POST, &path, Some(&json!({"signal": 9}))).await?;
+                desk.ask(Method::POST, &path, Some(&json!({"signal": 9, "group": true}))).await?;
             }
             return Err(Trouble("It was called off, and the command was ended.".into()));
         };

@@ -4,6 +4,7 @@ mod git;
 mod inside;
 mod own;
 mod rest;
+mod shapes;
 
 use std::sync::Arc;
 
@@ -141,8 +142,21 @@ impl Row {
             .open_world(matches!(self.does, Does::AsksPort | Does::Runs));
         Tool::new(self.name, self.about, object(input))
             .with_title(self.title)
-            .with_raw_output_schema(object(self.gives.schema()))
+            .with_raw_output_schema(object(self.answer()))
             .with_annotations(annotations)
+    }
+
+    /// The schema of what it gives. What a door answers is described where the door is.
+    fn answer(&self) -> Value {
+        let text = || json!({"type": "string"});
+        match (&self.does, self.gives) {
+            (Does::Asks { method, path, .. }, Gives::Thing) => shapes::of(method, path),
+            (Does::ReadsFile, _) => json!({"type": "object", "properties": {
+                "text": text(), "base64": text(), "size": {"type": "integer"}}, "required": ["size"]}),
+            (Does::AsksPort, _) => json!({"type": "object", "properties": {
+                "url": text(), "kind": text(), "text": text()}, "required": ["url", "kind", "text"]}),
+            (_, gives) => gives.schema(),
+        }
     }
 
     /// Does it; what it gives as its schema says.

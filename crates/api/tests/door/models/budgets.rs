@@ -98,6 +98,39 @@ on_both_databases! {
         database.drop().await;
     }
 
+    async fn a_budget_that_cannot_count_a_model_says_so_once_for_each(database: TestDatabase) {
+        let upstream = Upstream::open().await;
+        let house = House::build(&database, upstream.setup()).await;
+        let post = |path: &str, body: serde_json::Value| house.request(Method::POST, &format!("/api/v1{path}")).json(&body);
+        assert_eq!(house.ask(post("/repos", json!({"new": true, "name": "town"}))).await.0, 201);
+        for (number, budget) in [(1, json!(0.1)), (2, json!(null))] {
+            assert_eq!(house.ask(post("/tasks", json!({"repo": "town", "title": "Be frugal", "budget_usd": budget}))).await.0, 201);
+            let (_, sandbox) = house.ask(post("/sandboxes?wait=ready", json!({"task_id": number}))).await;
+            let (_, inside) = house.mint(json!({"name": "inside", "role": "sandbox", "sandbox_id": sandbox["id"]})).await;
+            for model in ["nobody-1", "nobody-1", "claude-sonnet-4-5", "nobody-2", "nobody-2"] {
+                let mut answer = message(1000, 0);
+                answer["model"] = json!(model);
+                upstream.will_say(200, answer);
+                let ask = house.request_as(&inside, Method::POST, "/llm/anthropic/v1/messages").json(&json!({"model": model}));
+                assert_eq!(house.ask(ask).await.0, 200);
+            }
+        }
+        let notes = async |number: u32| {
+            let (_, timeline) = house.ask(house.request(Method::GET, &format!("/api/v1/tasks/{number}/timeline"))).await;
+            let notes = timeline["items"].as_array().unwrap().iter().filter(|it| it["kind"] == "note");
+            notes.map(|it| it["text"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        let told = notes(1).await;
+        assert_eq!(told.len(), 2, "{told:?}");
+        for (note, model) in told.iter().zip(["nobody-1", "nobody-2"]) {
+            assert!(note.starts_with(&format!("There is no price for `{model}`: the budget cannot count what it costs")), "{note}");
+            assert!(note.contains(&format!("`[prices.\"{model}\"]`")), "{note}");
+        }
+        assert_eq!(notes(2).await, Vec::<String>::new(), "without a budget there is nothing to count");
+        house.close().await;
+        database.drop().await;
+    }
+
     async fn the_house_has_a_budget_for_a_day_and_those_at_once_overshoot_by_no_more_than_themselves(database: TestDatabase) {
         let upstream = Upstream::open().await;
         let mut setup = upstream.setup();

@@ -234,3 +234,22 @@ async fn a_host_that_is_not_on_the_list_is_told_with_what_would_allow_it() {
     assert_eq!(allowed["network"]["allow"], json!(["example.net", "example.org"]), "{allowed}");
     yard.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_that_is_tried_without_a_network_is_told_with_what_would_allow_it() {
+    let yard = Yard::open().await;
+    yard.hosted("hello", json!({})).await;
+    // An ordinary program, which is told of no proxy.
+    yard.agent("scribe", &format!("curl -sS -m 20 http://example.org/; {COMMITS}")).await;
+    let body = json!({"repo": "hello", "agent": "scribe", "title": "Look outside", "start": true});
+    let task = yard.post("/api/v1/tasks?wait=in_review&timeout=300", body).await;
+    let desk = task["sandbox_id"].as_str().unwrap();
+    let way = format!("`carrel sandbox network {desk} --allow example.org` would allow it.");
+    while !yard.said(&task, "note", "house").await.iter().any(|note| note.contains(&way)) {}
+    let refused = yard.look(&format!("/api/v1/sandboxes/{desk}/refused")).await;
+    assert_eq!((&refused["items"][0]["host"], &refused["items"][0]["times"]), (&json!("example.org"), &json!(1)));
+    assert!(refused["items"][0]["why"].as_str().unwrap().contains("this sandbox has no network"), "{refused}");
+    let audit = yard.look("/api/v1/audit?action=sandbox.network&outcome=denied").await;
+    assert!(audit["items"][0]["detail"].as_str().unwrap().contains("example.org"), "{audit}");
+    yard.close().await;
+}

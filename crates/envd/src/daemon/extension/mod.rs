@@ -3,6 +3,7 @@
 //! | what | how |
 //! |---|---|
 //! | any signal | `SendSignal` takes numbers 1 to 64, and names, in `signal` |
+//! | a group | `SendSignal` with `group` reaches everything that a process started and that stayed in its group |
 //! | host name | `hostname` in the body of `POST /init`, when envd is pid 1 |
 //! | a folder out | `GET /tar?path=&username=`: a tar archive, streamed |
 //! | a folder in | `PUT /tar?path=&username=`: unpacked below `path`, for the user; nothing in it leads out |

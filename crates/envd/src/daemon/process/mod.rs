@@ -73,7 +73,7 @@ pub(super) async fn close_stdin(guest: &Guest, request: &Named) -> Result<Empty,
     Ok(Empty {})
 }
 
-/// Sends a signal to a process: to it alone, not to its group.
+/// Sends a signal to a process: to it alone, unless its group is asked for.
 pub(super) fn send_signal(guest: &Guest, request: &SendSignalRequest) -> Result<Empty, Fault> {
     let process = find(guest, request.process.as_ref())?;
     let gone = || Fault::new(Code::NotFound, format!("process with pid {} not found", process.pid));
@@ -89,15 +89,18 @@ pub(super) fn send_signal(guest: &Guest, request: &SendSignalRequest) -> Result<
         process.note_signal();
     }
     match Signal::from_named_raw(request.signal) {
+        // Its number is its group's, also when it has a terminal.
+        Some(signal) if request.group => rustix::process::kill_process_group(pid, signal).map_err(|_| gone())?,
         Some(signal) => rustix::process::kill_process(pid, signal).map_err(|_| gone())?,
-        None => real_time_signal(process.pid, request.signal)?,
+        None => real_time_signal(if request.group { "-" } else { "" }, process.pid, request.signal)?,
     }
     Ok(Empty {})
 }
 
 /// The real-time signals have no safe call of their own, and nearly nobody needs them: a shell sends them.
-fn real_time_signal(pid: u32, signal: i32) -> Result<(), Fault> {
-    let sent = std::process::Command::new("/bin/sh").arg("-c").arg(format!("kill -{signal} {pid}")).spawn();
+fn real_time_signal(group: &str, pid: u32, signal: i32) -> Result<(), Fault> {
+    let line = format!("kill -{signal} -- {group}{pid}");
+    let sent = std::process::Command::new("/bin/sh").arg("-c").arg(line).spawn();
     // Its end is the reaper's to see.
     sent.map(drop).map_err(|error| Fault::new(Code::Unimplemented, format!("signal {signal} needs /bin/sh: {error}")))
 }

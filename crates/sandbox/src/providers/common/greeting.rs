@@ -3,16 +3,16 @@
 use std::time::Duration;
 
 use carrel_envd::{Envd, EnvdError, Event, Start};
-use carrel_model::{
-    SandboxId, TemplateName,
-    sandbox::{Network, NetworkMode},
-};
+use carrel_model::{SandboxId, TemplateName, sandbox::Network};
 use futures::StreamExt;
 
 use crate::ProviderError;
 
 /// The port of the loopback inside on which the host listens.
 pub const GATEWAY_PORT: u16 = 49_980;
+
+/// What is called inside without the proxy: the sandbox itself, as programs spell it.
+const OWN: &str = "localhost,127.0.0.1,::1,0.0.0.0,carrel";
 
 /// The template that E2B's users know by another name.
 const HOST: &str = "host";
@@ -33,12 +33,13 @@ pub(crate) fn surroundings(
         let told = if template.as_str() == HOST { "base" } else { template.as_str() };
         env.push(("E2B_TEMPLATE_ID".into(), told.into()));
     }
-    if network.mode != NetworkMode::None && !network.interface {
+    // Also without a network: the proxy refuses then, and who asks hears why.
+    if !network.interface {
         for name in ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY", "all_proxy"] {
             env.push((name.into(), gateway.clone()));
         }
         for name in ["NO_PROXY", "no_proxy"] {
-            env.push((name.into(), "localhost,127.0.0.1,::1".into()));
+            env.push((name.into(), OWN.into()));
         }
     }
     env

@@ -385,7 +385,7 @@ impl Inner {
             let why = "the network of a sandbox with an interface of its own is chosen when it is made";
             return Err(ProviderError::Unfit { why: why.into() });
         }
-        let knew_a_proxy = desk.record.network.mode != NetworkMode::None;
+        let opens = desk.record.network.mode == NetworkMode::None && network.mode != NetworkMode::None;
         desk.record.network = network.clone();
         let needs_authority = desk.record.authority.is_none() && !network.headers.is_empty();
         if needs_authority {
@@ -406,8 +406,9 @@ impl Inner {
             }
             policy.change(network.clone());
         }
-        // What begins from now on finds the proxy in its environment. What sleeps is told when it wakes anew.
-        if awake && (needs_authority || knew_a_proxy != (network.mode != NetworkMode::None)) {
+        // One that an earlier version of us made without a network was told of no proxy: what begins from now on finds
+        // it in its environment. What sleeps is told when it wakes anew.
+        if awake && (needs_authority || opens) {
             desk.envd(self)?.init(&greeting(&desk.record)).await.map_err(silent)?;
         }
         Ok(())

@@ -251,14 +251,15 @@ impl Inner {
         let mut desk = place.desk().await;
         let desk = desk.as_mut().ok_or(ProviderError::Lost)?;
         refuse_headers(network)?;
-        let knew_a_proxy = desk.record.network.mode != NetworkMode::None;
+        let opens = desk.record.network.mode == NetworkMode::None && network.mode != NetworkMode::None;
         desk.record.network = network.clone();
         self.yard.keep(&desk.record).map_err(|error| unavailable("remember its network", &error))?;
         if let Some(policy) = &desk.policy {
             policy.change(network.clone());
         }
         let awake = desk.record.asleep.is_none() && desk.record.is_alive();
-        if awake && knew_a_proxy != (network.mode != NetworkMode::None) {
+        // One that an earlier version of us made without a network was told of no proxy.
+        if awake && opens {
             desk.envd(self).init(&greeting(&desk.record)).await.map_err(silent)?;
         }
         Ok(())

@@ -332,7 +332,7 @@ pub(crate) async fn leave_desk(house: &Arc<House>, id: &SandboxId) -> Result<(),
     let sandbox = house.store.sandboxes().find(id).await?.ok_or_else(|| Error::no_sandbox(id))?;
     let grant = crate::tasks::desk::grant_of(&sandbox.created_by);
     tracing::info!(sandbox = %id, "a desk moves to another node");
-    match (crate::SandboxesDesk { house }).remove(&grant, id).await {
+    match Box::pin((crate::SandboxesDesk { house }).remove(&grant, id)).await {
         Ok(_) | Err(Error::NotFound { .. }) => Ok(()),
         Err(error) => Err(error),
     }

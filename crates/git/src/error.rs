@@ -195,7 +195,7 @@ mod tests {
     fn what_git_says_becomes_what_the_caller_can_do() {
         let understand = |said| GitError::understand("fetch", said);
         type Fits = fn(&GitError) -> bool;
-        let cases: [(&str, Fits); 8] = [
+        let cases: [(&str, Fits); 9] = [
             ("fatal: unable to access 'https://x/': Could not resolve host: x", |e| {
                 matches!(e, GitError::Unreachable { .. })
             }),

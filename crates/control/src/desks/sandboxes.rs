@@ -394,7 +394,7 @@ impl SandboxesDesk<'_> {
         self.house.admit(grant, Action::SandboxDestroy, subject).await?;
         let stands = matches!(view.phase, Phase::Ready | Phase::Paused) && view.want != Want::Gone;
         if stands && crate::work::is_desk(self.house, id).await? {
-            self.save_awake(grant, id).await?;
+            Box::pin(self.save_awake(grant, id)).await?;
         }
         self.destroy(grant, id).await
     }

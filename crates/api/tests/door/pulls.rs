@@ -243,6 +243,10 @@ on_both_databases! {
         let (theirs, _) = upstream(&house).await;
         add(&house, json!({"source": theirs.folder.to_str().unwrap(), "name": "own"})).await;
         sync(&house, "own").await;
+        house.ask(house.request(Method::POST, "/api/v1/agents").json(&json!({"name": "nobody", "dialect": "shell", "command": "true"}))).await;
+        let new = json!({"repo": "own", "title": "x", "agent": "nobody", "start": false});
+        let (_, task) = house.ask(house.request(Method::POST, "/api/v1/tasks").json(&new)).await;
+        assert_eq!(task["id"], json!(1), "{task}");
         let (_, sandbox) = house.ask(house.request(Method::POST, "/api/v1/sandboxes?wait=ready").json(&json!({"repo": "own", "task_id": 1}))).await;
         let (_, grant) = house.mint(json!({"name": "inside", "role": "sandbox", "sandbox_id": sandbox["id"]})).await;
         let desk = Work::new(&house, "desk");

@@ -214,7 +214,9 @@ impl Hand<'_> {
             let repo = repos::find(house, &task.repo).await?;
             if !repo.is_hosted() {
                 // What the mirror has is better than waiting for an upstream that does not answer.
-                let _ = repos::bring_up_to_date(house, &repo.name).await;
+                let has_base = house.library.mirror(&repo.name).await?.find(&task.base.full()).await?.is_some();
+                let most = std::time::Duration::from_secs(if has_base { 5 } else { 3600 });
+                let _ = tokio::time::timeout(most, repos::bring_up_to_date(house, &repo.name)).await;
             }
             let commit = house.library.mirror(&repo.name).await?.head_of(&task.base).await?;
             self.record(move |task| task.base_commit = Some(commit)).await?;

@@ -215,13 +215,18 @@ on_both_databases! {
 
     async fn the_merged_result_is_checked_in_a_sandbox_and_what_fails_comes_back_with_its_log(database: TestDatabase) {
         let (house, _bare) = House::bare(&database).await;
-        let work = hosted(&house, json!({"check_command": "echo looked at $(cat a b 2>/dev/null); test ! -e a -o ! -e b"})).await;
+        let network = json!({"mode": "allow", "allow": ["example.org"]});
+        let work = hosted(&house, json!({"check_command": "echo looked at $(cat a b 2>/dev/null); test ! -e a -o ! -e b", "network": network})).await;
         branch(&work, "task-1", "a", "A\n").await;
         branch(&work, "task-2", "b", "B\n").await;
         open(&house, "task-1").await;
         open(&house, "task-2").await;
+        let mut sandboxes = house.events("?kind=sandbox").await;
         let (status, merged) = merge(&house, &json!(1)).await;
         assert_eq!((status, &merged["phase"]), (StatusCode::OK, &json!("merged")), "{merged}");
+        let checked = serde_json::to_value(sandboxes.entry().await).unwrap();
+        let reached = &checked["sandbox"]["network"];
+        assert_eq!((&reached["mode"], &reached["allow"]), (&network["mode"], &network["allow"]), "it is checked in the repository's own network");
         // Each alone is good, together they are not.
         let before = work.git(&["ls-remote", "origin", "refs/heads/main"]).await;
         let problem = refused(409, house.request(Method::POST, "/api/v1/pulls/own/2/merge")).await;
@@ -243,6 +248,10 @@ on_both_databases! {
         let (theirs, _) = upstream(&house).await;
         add(&house, json!({"source": theirs.folder.to_str().unwrap(), "name": "own"})).await;
         sync(&house, "own").await;
+        house.ask(house.request(Method::POST, "/api/v1/agents").json(&json!({"name": "nobody", "dialect": "shell", "command": "true"}))).await;
+        let new = json!({"repo": "own", "title": "x", "agent": "nobody", "start": false});
+        let (_, task) = house.ask(house.request(Method::POST, "/api/v1/tasks").json(&new)).await;
+        assert_eq!(task["id"], json!(1), "{task}");
         let (_, sandbox) = house.ask(house.request(Method::POST, "/api/v1/sandboxes?wait=ready").json(&json!({"repo": "own", "task_id": 1}))).await;
         let (_, grant) = house.mint(json!({"name": "inside", "role": "sandbox", "sandbox_id": sandbox["id"]})).await;
         let desk = Work::new(&house, "desk");

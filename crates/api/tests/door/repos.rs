@@ -215,7 +215,11 @@ on_both_databases! {
         add(&house, json!({"source": work.folder.to_str().unwrap(), "name": "app"})).await;
         add(&house, json!({"new": true, "name": "other"})).await;
         sync(&house, "app").await;
-        let body = json!({"repo": "app", "task_id": 42});
+        house.ask(house.request(Method::POST, "/api/v1/agents").json(&json!({"name": "nobody", "dialect": "shell", "command": "true"}))).await;
+        let new = json!({"repo": "app", "title": "x", "agent": "nobody"});
+        let (_, task) = house.ask(house.request(Method::POST, "/api/v1/tasks").json(&new)).await;
+        let (task, own_branch) = (&task["id"], format!("task-{}", task["id"]));
+        let body = json!({"repo": "app", "task_id": task});
         let (_, sandbox) = house.ask(house.request(Method::POST, "/api/v1/sandboxes?wait=ready").json(&body)).await;
         assert_eq!((&sandbox["phase"], &sandbox["repo"]), (&json!("ready"), &json!("app")));
         let (_, grant) = house.mint(json!({"name": "inside", "role": "sandbox", "sandbox_id": sandbox["id"]})).await;
@@ -226,10 +230,11 @@ on_both_databases! {
         let desk = Work::new(&house, "desk");
         let commit = desk.commit("done", "done").await;
         let said = desk.refused(&["push", "origin", "HEAD:main"]).await;
-        assert!(said.contains("remote: This sandbox works on task 42 and may push only to its branch `task-42`."), "{said}");
-        desk.git(&["push", "-q", "origin", "HEAD:task-42"]).await;
+        let words = format!("remote: This sandbox works on task {task} and may push only to its branch `{own_branch}`.");
+        assert!(said.contains(&words), "{said}");
+        desk.git(&["push", "-q", "origin", &format!("HEAD:{own_branch}")]).await;
         let refusal = serde_json::to_value(events.entry().await).unwrap();
-        assert_eq!((&refusal["push"]["accepted"], &refusal["push"]["task_id"]), (&json!(false), &json!(42)));
+        assert_eq!((&refusal["push"]["accepted"], &refusal["push"]["task_id"]), (&json!(false), task));
         let accepted = serde_json::to_value(events.entry().await).unwrap();
         assert_eq!((&accepted["push"]["accepted"], &accepted["push"]["sandbox_id"]), (&json!(true), &sandbox["id"]));
         assert_eq!(accepted["push"]["refs"][0]["new"], json!(commit));
@@ -237,7 +242,7 @@ on_both_databases! {
 
         // Another repository is not its own, and nothing of the API is.
         desk.refused(&["fetch", &address(&house, &grant, "other")]).await;
-        desk.refused(&["push", &address(&house, &grant, "other"), "HEAD:task-42"]).await;
+        desk.refused(&["push", &address(&house, &grant, "other"), &format!("HEAD:{own_branch}")]).await;
         refused(403, house.request_as(&grant, Method::GET, "/api/v1/repos/app")).await;
         refused(403, house.request_as(&grant, Method::POST, "/api/v1/repos/app/sync")).await;
         // When the sandbox is gone, so is its way in.
@@ -249,6 +254,40 @@ on_both_databases! {
         assert_eq!(work.git(&["rev-parse", "main"]).await, head);
         let said = desk.refused(&["push", &address(&house, &house.key, "app"), "HEAD:main"]).await;
         assert!(said.contains("this branch is the upstream's"), "{said}");
+        house.close().await;
+        database.drop().await;
+    }
+
+    async fn a_sandbox_of_a_task_is_for_those_who_may_drive_it(database: TestDatabase) {
+        let house = House::open(&database).await;
+        let (work, _) = upstream(&house).await;
+        add(&house, json!({"source": work.folder.to_str().unwrap(), "name": "app"})).await;
+        add(&house, json!({"new": true, "name": "other"})).await;
+        sync(&house, "app").await;
+        for name in ["scout", "stranger"] {
+            let new = json!({"name": name, "dialect": "shell", "command": "true"});
+            assert!(house.ask(house.request(Method::POST, "/api/v1/agents").json(&new)).await.0.is_success());
+        }
+        let new = json!({"repo": "app", "title": "x", "agent": "scout"});
+        let (_, task) = house.ask(house.request(Method::POST, "/api/v1/tasks").json(&new)).await;
+        let (_, scout) = house.mint(json!({"name": "scout", "role": "agent", "agent_id": "scout"})).await;
+        let (_, stranger) = house.mint(json!({"name": "stranger", "role": "agent", "agent_id": "stranger"})).await;
+        let ask = |key: &str, body: Value| house.request_as(key, Method::POST, "/api/v1/sandboxes").json(&body);
+
+        let own = json!({"repo": "app", "task_id": task["id"]});
+        refused(403, ask(&stranger, own.clone())).await;
+        assert_eq!(denials(&house).await[0].action, "task.drive");
+        // Nor does it spend what the task may.
+        refused(403, ask(&stranger, json!({"task_id": task["id"]}))).await;
+        for key in [&scout, &house.key] {
+            let (status, sandbox) = house.ask(ask(key, own.clone())).await;
+            assert_eq!((status.as_u16(), &sandbox["task_id"]), (201, &task["id"]), "{sandbox}");
+            let elsewhere = refused(422, ask(key, json!({"repo": "other", "task_id": task["id"]}))).await;
+            assert_eq!(elsewhere["errors"][0]["field"], json!("task_id"), "{elsewhere}");
+            let nowhere = refused(422, ask(key, json!({"repo": "app", "task_id": 999_999}))).await;
+            assert_eq!(nowhere["errors"][0]["field"], json!("task_id"), "{nowhere}");
+        }
+        refused(422, ask(&scout, json!({"task_id": 999_999}))).await;
         house.close().await;
         database.drop().await;
     }

@@ -142,7 +142,7 @@ async fn score(house: &Arc<House>, task: &Task, command: &str) -> Result<(ScoreV
         return Ok((none("It has pushed nothing yet."), false));
     };
     let repo = repos::find(house, &task.repo).await?;
-    let tried = pulls::try_out(house, &repo, &mirror, &head, &task.base, command).await?;
+    let tried = pulls::try_out(house, &repo, &mirror, &head, task, command).await?;
     let Some(score) = score_of(&tried) else {
         let end = tail(&tried.log);
         return Ok((ScoreView { head: Some(head), ..none(&format!("The judge could not be run. {end}")) }, false));

@@ -12,6 +12,7 @@ use carrel_model::{
 };
 
 use carrel_sandbox::ProviderError;
+use futures::StreamExt;
 
 use super::fetching;
 use crate::{Error, Paging, house::House, library, nearness};
@@ -23,6 +24,11 @@ pub struct ReposDesk<'h> {
 
 /// How often upstreams are looked at without being asked.
 const LOOK_AGAIN: Duration = Duration::from_secs(60);
+/// So many of them are looked at side by side.
+const SIDE_BY_SIDE: usize = 8;
+/// So long an upstream is waited for by somebody who could begin with what is here, and by somebody who could not.
+const ANSWERS: Duration = Duration::from_secs(30);
+const FETCHES: Duration = Duration::from_secs(3600);
 /// A look that found nothing new is written down so often.
 const TOUCHED_EVERY: jiff::SignedDuration = jiff::SignedDuration::from_mins(10);
 /// Where pull requests can be.
@@ -284,11 +290,13 @@ fn check(rules: RepoRules) -> Result<RepoRules, Error> {
 
 /// The newest commit of a branch, upstream's as far as it can be reached; nothing when there is no such branch.
 pub(crate) async fn newest_of(house: &Arc<House>, repo: &Repo, branch: &Branch) -> Result<Option<CommitId>, Error> {
+    let mirror = house.library.mirror(&repo.name).await?;
     if !repo.is_hosted() {
-        // What the mirror has is better than waiting for an upstream that does not answer.
-        let _ = Box::pin(bring_up_to_date(house, &repo.name)).await;
+        // What the mirror has is better than waiting for an upstream that does not answer; the walk goes on with it.
+        let most = if mirror.find(&branch.full()).await?.is_some() { ANSWERS } else { FETCHES };
+        let _ = tokio::time::timeout(most, Box::pin(bring_up_to_date(house, &repo.name))).await;
     }
-    Ok(house.library.mirror(&repo.name).await?.find(&branch.full()).await?)
+    Ok(mirror.find(&branch.full()).await?)
 }
 
 /// Looks at the upstream of a repository, fetches what is new, and records how it is.
@@ -382,13 +390,17 @@ pub(crate) async fn walk(house: Arc<House>) {
         let walks = crate::pulls::Hold::try_named(&house, "walk repos").await.unwrap_or_default();
         if walks.is_some() && house.library.mirrors().is_ok() {
             let repos = house.store.repos().list().await.unwrap_or_default();
-            for repo in repos.into_iter().filter(|repo| !repo.is_hosted() && repo.phase != RepoPhase::Failed) {
-                // One by one: nobody waits for this.
-                let _ = bring_up_to_date(&house, &repo.name).await;
+            let followed = repos.into_iter().filter(|repo| !repo.is_hosted() && repo.phase != RepoPhase::Failed);
+            // A few at a time, and none for longer than until the next round: one that hangs keeps no other from being
+            // followed. What it was about to fetch goes on, and the next look waits for that.
+            let house = &house;
+            let looks = followed.map(|repo| async move {
+                let _ = tokio::time::timeout(LOOK_AGAIN, bring_up_to_date(house, &repo.name)).await;
                 if let Ok(mirror) = house.library.mirror(&repo.name).await {
-                    library::tend(&house, &mirror).await;
+                    library::tend(house, &mirror).await;
                 }
-            }
+            });
+            futures::stream::iter(looks).buffer_unordered(SIDE_BY_SIDE).collect::<()>().await;
         }
         drop(walks);
         tokio::time::sleep(LOOK_AGAIN).await;

@@ -106,6 +106,7 @@ impl SandboxesDesk<'_> {
         let volumes = new.volumes.take().unwrap_or_default();
         let mut spec =
             new.into_spec(&self.house.settings.defaults, isolation).map_err(|fields| Error::Invalid { fields })?;
+        self.admit_to_task(grant, &spec).await?;
         spec.volumes = VolumesDesk { house: self.house }.mounts(grant, &spec, volumes).await?;
         if let Some(NewCheckout { base, branch }) = checkout {
             let repo = spec.repo.clone().ok_or_else(|| Error::field("checkout", "a checkout needs a `repo`"))?;
@@ -118,6 +119,26 @@ impl SandboxesDesk<'_> {
         }
         let home = if first.is_some() { Home::Here } else { Home::WhereThereIsRoom };
         self.bear(grant, Action::SandboxCreate, new_sandbox_id(), spec, manners, idempotency, (home, first)).await
+    }
+
+    /// Whoever has a sandbox of a task moves its branch and spends its budget: that is for those who may drive it.
+    async fn admit_to_task(&self, grant: &Grant, spec: &Spec) -> Result<(), Error> {
+        let Some(id) = spec.task_id else { return Ok(()) };
+        let Some(task) = self.house.store.tasks().find(id).await? else {
+            // Without a repository there is no branch to move: a number that is no task's is a mark of theirs, for those
+            // who may drive every task anyway.
+            return match (&spec.repo, &grant.authority) {
+                (None, Authority::Admin | Authority::Member) => Ok(()),
+                _ => Err(Error::field("task_id", format!("there is no task {id}"))),
+            };
+        };
+        self.house.admit(grant, Action::TaskDrive, Subject::from(&task)).await?;
+        match &spec.repo {
+            Some(repo) if *repo != task.repo => {
+                Err(Error::field("task_id", format!("task {id} is of repo `{}`, not of `{repo}`", task.repo)))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Asks for a sandbox that is described whole, under a name that was drawn for it.

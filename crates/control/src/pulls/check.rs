@@ -7,11 +7,12 @@ use carrel_git::{
     merge::{Regenerate, Rung, RungRecord},
 };
 use carrel_model::{
-    Authority, Branch, CommitId, Grant, SandboxId,
+    Authority, Branch, CommitId, Grant, SandboxId, TaskId,
     exec::ExecStatus,
-    public::{NewExec, NewSandbox},
+    public::{NewExec, NewSandbox, PullView},
     repo::Repo,
     sandbox::{Author, Checkout, Isolation, Lifetime, Phase},
+    task::Task,
 };
 use carrel_store::Stream;
 use futures::StreamExt;
@@ -20,7 +21,10 @@ use super::{
     lane::{Hold, in_other_hands},
     signer_of,
 };
-use crate::{Error, ExecsDesk, FilesDesk, SandboxesDesk, Waited, house::House, secret::new_sandbox_id};
+use crate::{
+    Error, ExecsDesk, FilesDesk, SandboxesDesk, Waited, desks::agents, house::House, secret::new_sandbox_id,
+    tasks::desk,
+};
 
 /// How long a check may take.
 const CHECK_LASTS: u64 = 3600;
@@ -48,11 +52,11 @@ pub(crate) async fn check(
     repo: &Repo,
     mirror: &Mirror,
     commit: &CommitId,
-    base: &Branch,
+    pull: &PullView,
     command: &str,
     hold: &Hold,
 ) -> Result<Checked, Error> {
-    let trial = Trial::open(house, repo, mirror, commit, base, Some(hold)).await?;
+    let trial = Trial::open(house, repo, mirror, commit, &pull.base, pull.task_id, Some(hold)).await?;
     let checked = tokio::select! {
         checked = trial.run(command, &trial.folder) => checked,
         // Whoever has the lane now checks for itself.
@@ -68,10 +72,10 @@ pub(crate) async fn try_out(
     repo: &Repo,
     mirror: &Mirror,
     commit: &CommitId,
-    base: &Branch,
+    task: &Task,
     command: &str,
 ) -> Result<Checked, Error> {
-    let trial = Trial::open(house, repo, mirror, commit, base, None).await?;
+    let trial = Trial::open(house, repo, mirror, commit, &task.base, Some(task.id), None).await?;
     let checked = trial.run(command, &trial.folder).await;
     trial.close(None).await;
     checked
@@ -96,12 +100,13 @@ pub(crate) async fn make_anew(
     mirror: &Mirror,
     commit: CommitId,
     base: &Branch,
+    task: Option<TaskId>,
     files: &[Regenerate],
 ) -> Result<Option<CommitId>, Error> {
     if files.is_empty() {
         return Ok(Some(commit));
     }
-    let trial = Trial::open(house, repo, mirror, &commit, base, None).await?;
+    let trial = Trial::open(house, repo, mirror, &commit, base, task, None).await?;
     let made = trial.make(files).await;
     trial.close(None).await;
     let made = match made {
@@ -131,20 +136,36 @@ impl Trial {
         mirror: &Mirror,
         commit: &CommitId,
         base: &Branch,
+        task: Option<TaskId>,
         hold: Option<&Hold>,
     ) -> Result<Trial, Error> {
         let grant = house_grant();
+        // What the work was done in is what it is tried out in.
+        let task = match task {
+            Some(task) => house.store.tasks().find(task).await?.filter(|task| task.repo == repo.name),
+            None => None,
+        };
+        let agent = match &task {
+            Some(task) => agents::find(house, &task.agent).await.ok(),
+            None => None,
+        };
+        let isolation = task.as_ref().and_then(|task| task.isolation);
+        let provider = desk::provider_for(house, isolation)?;
+        let post = house.post(&provider)?;
         let new = NewSandbox {
             repo: Some(repo.name.clone()),
+            template: agent.and_then(|agent| agent.template),
+            isolation,
+            provider: Some(provider),
             // Should everybody die, it goes by itself.
             timeout_s: Lifetime::new(CHECK_LASTS + 600),
             ..NewSandbox::default()
         };
-        let post = house.post(&house.settings.defaults.provider)?;
         let isolation = post.usual_isolation().unwrap_or(Isolation::None);
         let manners = new.manners();
         let mut spec =
             new.into_spec(&house.settings.defaults, isolation).map_err(|fields| Error::Invalid { fields })?;
+        spec.network = repo.rules.network.clone();
         let mut folder = String::new();
         if post.provider.furnishing().is_some() {
             let author = Author::new("carrel", "carrel@localhost").expect("a good name");

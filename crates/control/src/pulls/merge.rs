@@ -352,7 +352,8 @@ impl Merging {
             // A forge outside knows no ladder: what it settles goes into the branch first.
             return self.settle_in_branch(pull).await;
         }
-        let made = check::make_anew(&self.house, &self.repo, &self.mirror, commit, &pull.base, &regenerate).await?;
+        let (house, task) = (&self.house, pull.task_id);
+        let made = check::make_anew(house, &self.repo, &self.mirror, commit, &pull.base, task, &regenerate).await?;
         let Some(commit) = made else {
             let paths: Vec<String> = regenerate.into_iter().map(|file| file.path).collect();
             let records = check::unmade(records, &paths);
@@ -425,7 +426,7 @@ impl Merging {
     async fn check(&self, hold: &Hold, pull: &PullView, commit: &CommitId) -> Result<(), MergeRefused> {
         let Some(command) = &self.repo.rules.check_command else { return Ok(()) };
         self.report(pull, forge::CheckState::Pending, "The merged result is being checked.").await;
-        let checked = check::check(&self.house, &self.repo, &self.mirror, commit, &pull.base, command, hold).await;
+        let checked = check::check(&self.house, &self.repo, &self.mirror, commit, pull, command, hold).await;
         let (state, sentence) = match &checked {
             Ok(Checked { passed: true, .. }) => (forge::CheckState::Passed, "The merged result is good."),
             Ok(Checked { passed: false, .. }) => (forge::CheckState::Failed, "The merged result is not good."),

@@ -73,7 +73,7 @@ pub(crate) async fn rebase_branch(
         Integrated::Already => (target, Vec::new()),
         Integrated::Conflicted { paths, at, records } => return Ok(Rebased::Conflicts { paths, at, records }),
         Integrated::Ready { commit, regenerate, records } => {
-            match check::make_anew(house, &repo, &mirror, commit, base, &regenerate).await? {
+            match check::make_anew(house, &repo, &mirror, commit, base, task, &regenerate).await? {
                 Some(commit) => (commit, records),
                 None => {
                     let paths: Vec<String> = regenerate.into_iter().map(|file| file.path).collect();

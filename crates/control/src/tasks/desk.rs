@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use carrel_git::Mirror;
 use carrel_model::{
-    Action, Authority, Branch, CommitId, Grant, Holder, KeyId, SandboxId, SessionId,
+    Action, Authority, Branch, CommitId, Grant, Holder, KeyId, ProviderName, SandboxId, SessionId,
     agent::{Agent, Voice},
     public::SandboxView,
     repo::{Repo, RepoPhase},
@@ -328,23 +328,23 @@ pub(crate) async fn wait_for(house: &Arc<House>, grant: &Grant, id: &SandboxId) 
     }
 }
 
+/// The usual provider, or the first one that offers this much isolation.
+pub(crate) fn provider_for(house: &House, isolation: Option<Isolation>) -> Result<ProviderName, Error> {
+    let usual = &house.settings.defaults.provider;
+    let Some(level) = isolation else { return Ok(usual.clone()) };
+    let offers = |name: &&ProviderName| {
+        house.providers.get(*name).and_then(|post| post.fitness()).is_some_and(|fit| fit.isolation.contains(&level))
+    };
+    let found = std::iter::once(usual).chain(house.providers.keys()).find(offers);
+    found.cloned().ok_or_else(|| Error::field("isolation", "no provider of this server offers it"))
+}
+
 async fn create(house: &Arc<House>, grant: &Grant, id: &SandboxId, wish: Wish<'_>) -> Result<(), Error> {
     let defaults = &house.settings.defaults;
     let moved = wish.task.and_then(|task| task.provider.clone());
-    let provider = match (moved, wish.isolation) {
-        (Some(provider), _) => provider,
-        (None, None) => defaults.provider.clone(),
-        (None, Some(level)) => {
-            let offers = |name: &&carrel_model::ProviderName| {
-                house
-                    .providers
-                    .get(*name)
-                    .and_then(|post| post.fitness())
-                    .is_some_and(|fit| fit.isolation.contains(&level))
-            };
-            let found = std::iter::once(&defaults.provider).chain(house.providers.keys()).find(offers);
-            found.cloned().ok_or_else(|| Error::field("isolation", "no provider of this server offers it"))?
-        }
+    let provider = match moved {
+        Some(provider) => provider,
+        None => provider_for(house, wish.isolation)?,
     };
     let post = house.post(&provider)?;
     let pauses = post.provider.pausing().is_some();

@@ -144,7 +144,8 @@ async fn clone(
     cloned.good("clone the repository").map_err(understand).map(drop)
 }
 
-/// What a desk says, as a provider would say it.
+/// What a desk says, as a provider would say it. What is wrong with a repository is wrong with it alone: its provider goes on
+/// for everybody else, and whoever wanted the checkout is told.
 fn understand(error: Error) -> ProviderError {
     let why = error.to_string();
     match error {
@@ -152,9 +153,9 @@ fn understand(error: Error) -> ProviderError {
         | Error::Invalid { .. }
         | Error::Denied(_)
         | Error::Refused { .. }
-        | Error::Spent { .. } => ProviderError::Unfit { why },
+        | Error::Spent { .. }
+        | Error::Conflict { .. } => ProviderError::Unfit { why },
         Error::AskedOtherwise { .. }
-        | Error::Conflict { .. }
         | Error::TooSoon { .. }
         | Error::Limited { .. }
         | Error::Unavailable { .. }
@@ -181,4 +182,22 @@ pub(crate) async fn find_saved(house: &House, repo: &RepoName, task: TaskId) -> 
     let Some(commit) = mirror.wip(task).await? else { return Ok(None) };
     let parent = mirror.parent_of(&commit).await?;
     Ok(Some(Saved { commit, parent }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_repository_that_cannot_be_checked_out_is_no_failing_of_its_provider() {
+        let lfs = GitError::Unfit { why: "it needs Git LFS".into() };
+        let damaged = GitError::Broken { why: "bad object".into() };
+        let missing = GitError::Missing { what: "commit".into() };
+        for error in [lfs, damaged, missing] {
+            let said = understand(error.clone().into());
+            assert!(matches!(said, ProviderError::Unfit { .. }), "{error:?} became {said:?}");
+        }
+        let away = GitError::Unreachable { why: "nobody answers".into() };
+        assert!(matches!(understand(away.into()), ProviderError::Unavailable { .. }), "that passes");
+    }
 }

@@ -215,10 +215,12 @@ async fn pointers(quarantine: &Quarantine, commits: &[CommitId]) -> Result<Vec<F
     Ok(found)
 }
 
-/// Reads every line that new commits add. A merge of more than two is not made again by git and compared: what it adds is
+/// Reads every line that new commits add, and what they say. A merge of more than two is not made again by git and compared: what it adds is
 /// what it adds to every one of its parents.
 async fn read_through(quarantine: &Quarantine, tips: &str, secrets: Option<&SecretRules>) -> Result<Diff, GitError> {
-    let call = quarantine.call("log").args(SHOWN).args(["--format=commit %H %P", "--diff-merges=remerge", "--stdin"]);
+    // Every line of a message is moved in, so that none passes for a heading.
+    let format = "--format=commit %H %P%n%w(0,1,1)%B";
+    let call = quarantine.call("log").args(SHOWN).args([format, "--diff-merges=remerge", "--stdin"]);
     let mut diff = read_diff(call.arg("--not").args(KNOWN), tips, Diff::default(), secrets).await?;
     diff.read_binaries(quarantine, secrets).await?;
     for (commit, parents) in std::mem::take(&mut diff.octopuses) {
@@ -400,6 +402,11 @@ impl Diff {
                 self.is_read_on = true;
                 self.read_on(&line[1..], secrets);
             }
+            // Only of messages: what stays as it is in a file is not shown.
+            Some(b' ') if self.left == (0, 0) => {
+                self.is_read_on = true;
+                self.read_on(&line[1..], secrets);
+            }
             _ => self.read_heading(&String::from_utf8_lossy(line)),
         }
     }
@@ -414,7 +421,10 @@ impl Diff {
         let Some(rule) = secrets.and_then(|secrets| find_in(secrets, text)) else { return };
         // Once for a line, however long it is.
         self.is_read_on = false;
-        let place = format!("{}:{}", self.path, self.number - 1);
+        let place = match self.path.as_str() {
+            "" => "The message".to_owned(),
+            path => format!("{path}:{}", self.number - 1),
+        };
         self.findings.push(secret_at(&place, &self.commit, rule));
     }
 
@@ -443,6 +453,7 @@ impl Diff {
             let (commit, parents) = commits.split_once(' ').unwrap_or((commits, ""));
             self.begins_anew |= parents.is_empty();
             self.commit = commit.to_owned();
+            self.path.clear();
             let parents: Vec<CommitId> = parents.split(' ').filter_map(|id| id.parse().ok()).collect();
             if let Some(commit) = commit.parse().ok().filter(|_| parents.len() > 2) {
                 self.octopuses.push((commit, parents));
@@ -526,6 +537,21 @@ mod tests {
         assert_eq!(diff.findings.len(), 1);
         assert!(diff.findings[0].sentence.starts_with("x:5 in commit aaaaaaaaaa: "), "{:?}", diff.findings);
         assert!(!diff.findings[0].sentence.contains(&key));
+    }
+
+    #[test]
+    fn a_message_is_read_and_no_line_of_it_passes_for_a_heading() {
+        let rules = SecretRules::shipped();
+        let mut diff = Diff::default();
+        let key = format!("AKIA{}", "Z7QXM3RTPLK2WV5N");
+        let text = format!(
+            "commit {}\n feat: x\n \n diff --git a/x b/x\n +++ b/x\n @@ -0,0 +1,9 @@\n The key is {key}.\n\n\
+             diff --git a/y b/y\n+++ b/y\n@@ -0,0 +1,1 @@\n+id = {key}\n",
+            "a".repeat(40)
+        );
+        text.lines().for_each(|line| diff.read(line.as_bytes(), Some(&rules)));
+        let told: Vec<&str> = diff.findings.iter().filter_map(|found| found.sentence.split(" in").next()).collect();
+        assert_eq!(told, ["The message", "y:1"]);
     }
 
     #[test]

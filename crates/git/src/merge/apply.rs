@@ -35,6 +35,18 @@ pub struct Offer<'a> {
     pub since: Option<&'a CommitId>,
 }
 
+impl Offer<'_> {
+    /// The commits of the branch itself, oldest first, without merges.
+    async fn own(&self, mirror: &Mirror) -> Result<Vec<CommitId>, GitError> {
+        let before: HashSet<CommitId> = match self.since {
+            Some(since) => mirror.commits_between(self.base, since).await?.into_iter().collect(),
+            None => HashSet::new(),
+        };
+        let all = mirror.commits_between(self.base, self.head).await?;
+        Ok(all.into_iter().filter(|commit| !before.contains(commit)).collect())
+    }
+}
+
 /// What came of an offer. No ref has moved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Integrated {
@@ -91,20 +103,61 @@ impl Ladder {
         Ok(Integrated::Ready { commit, regenerate, records })
     }
 
-    /// Each commit again on top of the base, in order. Merges in between dissolve, and what the base has already is left
-    /// out.
+    /// Puts a branch on top of its base without a merge. Merges in between dissolve; what they hold themselves (how a
+    /// conflict was settled, a file that only they have) does not: where the commits alone do not come to the same files,
+    /// one commit takes their place.
     async fn rebase(&self, mirror: &Mirror, offer: &Offer<'_>) -> Result<Integrated, GitError> {
-        if mirror.is_ancestor(offer.base, offer.head).await? && mirror.is_straight(offer.base, offer.head).await? {
-            let (commit, records) = (offer.head.clone(), Vec::new());
-            return Ok(Integrated::Ready { commit, regenerate: Vec::new(), records });
+        let has_base = mirror.is_ancestor(offer.base, offer.head).await?;
+        if mirror.is_straight(offer.base, offer.head).await? {
+            if has_base {
+                let (commit, records) = (offer.head.clone(), Vec::new());
+                return Ok(Integrated::Ready { commit, regenerate: Vec::new(), records });
+            }
+            return self.replay(mirror, offer).await;
         }
-        let (mut top, mut records, mut regenerate) = (offer.base.clone(), Vec::new(), Vec::new());
-        let before: HashSet<CommitId> = match offer.since {
-            Some(since) => mirror.commits_between(offer.base, since).await?.into_iter().collect(),
-            None => HashSet::new(),
+        let (tree, regenerate, records) = if has_base && offer.since.is_none() {
+            (mirror.tree_of(offer.head).await?, Vec::new(), Vec::new())
+        } else {
+            let Attempt { records, outcome } = self.merge(mirror, offer.base, offer.head, offer.since).await?;
+            match outcome {
+                Outcome::Conflicted { paths } => return Ok(Integrated::Conflicted { paths, at: None, records }),
+                Outcome::Merged { tree, regenerate } => (tree, regenerate, records),
+            }
         };
-        let own = mirror.commits_between(offer.base, offer.head).await?;
-        for commit in own.into_iter().filter(|commit| !before.contains(commit)) {
+        let replayed = self.replay(mirror, offer).await?;
+        let top = match &replayed {
+            Integrated::Ready { commit, .. } => Some(commit),
+            Integrated::Already => Some(offer.base),
+            Integrated::Conflicted { .. } => None,
+        };
+        if let Some(top) = top
+            && mirror.tree_of(top).await? == tree
+        {
+            return Ok(replayed);
+        }
+        if mirror.tree_of(offer.base).await? == tree {
+            return Ok(Integrated::Already);
+        }
+        let own = offer.own(mirror).await?;
+        let story = mirror.story(own.last().unwrap_or(offer.head)).await?;
+        let is_alone = own.len() < 2 || offer.message.trim().is_empty();
+        let draft = Draft {
+            tree: &tree,
+            parents: std::slice::from_ref(offer.base),
+            message: if is_alone { &story.message } else { offer.message },
+            author: &story.author,
+            date: Some(&story.date),
+            committer: offer.committer,
+            signer: offer.signer,
+        };
+        let commit = draft.make(mirror.git(), &mirror.path()).await?;
+        Ok(Integrated::Ready { commit, regenerate, records })
+    }
+
+    /// Each commit again on top of the base, in order. What the base has already is left out.
+    async fn replay(&self, mirror: &Mirror, offer: &Offer<'_>) -> Result<Integrated, GitError> {
+        let (mut top, mut records, mut regenerate) = (offer.base.clone(), Vec::new(), Vec::new());
+        for commit in offer.own(mirror).await? {
             let story = mirror.story(&commit).await?;
             let Some(parent) = story.parents.first() else { continue };
             let attempt = self.merge(mirror, &top, &commit, Some(parent)).await?;

@@ -295,6 +295,63 @@ async fn a_rebase_that_does_not_fit_names_the_commit_and_the_paths() {
     assert_eq!(records[0].rung, Rung::Clean);
 }
 
+/// A branch that merged its base, which says the opposite of it, and settled that; the merge brings a file of its own.
+fn with_a_merge(work: &Work) -> (CommitId, CommitId) {
+    let base = branch(work, "main", &[("a.txt", "base\n")]);
+    branch(work, "topic", &[("a.txt", "topic\n")]);
+    work.write("more.txt", "more\n");
+    work.commit("feat: more");
+    work.refused(&["merge", "main"]);
+    work.write("a.txt", "both\n");
+    work.write("evil.txt", "only the merge has it\n");
+    let head = work.commit("Merge branch 'main' into topic");
+    work.git(&["checkout", "-q", "main"]);
+    (base, head)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_only_a_merge_in_the_branch_holds_survives_a_rebase() {
+    let room = Room::open().await;
+    let work = start(&room, &[("a.txt", "a\n"), ("b.txt", "b\n")]);
+    let (base, head) = with_a_merge(&work);
+    work.write("b.txt", "moved on\n");
+    let later = work.commit("feat: meanwhile");
+    let mirror = room.mirror_of(&work).await;
+    let who = Identity::new("Scout", "scout@example.org").unwrap();
+    // Whether or not the base moved since: nobody is asked again what the branch settled.
+    for (base, b) in [(&base, "b\n"), (&later, "moved on\n")] {
+        let came = Ladder::default().integrate(&mirror, &offer(base, &head, MergeStyle::Rebase, &who)).await.unwrap();
+        let Integrated::Ready { commit, .. } = came else { panic!("{came:?}") };
+        for (path, text) in
+            [("a.txt", "both\n"), ("evil.txt", "only the merge has it\n"), ("more.txt", "more\n"), ("b.txt", b)]
+        {
+            assert_eq!(content(&mirror, &work, &commit, path).await, text, "{path}");
+        }
+        let there = Work { folder: mirror.path(), home: work.home.clone() };
+        let told = there.git(&["-c", "safe.directory=*", "log", "-1", "--format=%P|%an|%cn|%s", commit.as_str()]);
+        assert_eq!(told, format!("{base}|Ada|Scout|feat: it all"), "one commit, with the author's name");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commits_beside_a_merge_that_adds_nothing_stay_commits_when_they_are_rebased() {
+    let room = Room::open().await;
+    let work = start(&room, &[("a.txt", "a\n"), ("b.txt", "b\n")]);
+    let base = branch(&work, "main", &[("b.txt", "base\n")]);
+    branch(&work, "topic", &[("a.txt", "one\n")]);
+    work.git(&["merge", "-q", "--no-edit", "main"]);
+    work.write("new.txt", "new\n");
+    let head = work.commit("feat: second");
+    work.git(&["checkout", "-q", "main"]);
+    let mirror = room.mirror_of(&work).await;
+    let who = Identity::house();
+    let came = Ladder::default().integrate(&mirror, &offer(&base, &head, MergeStyle::Rebase, &who)).await.unwrap();
+    let Integrated::Ready { commit, .. } = came else { panic!("{came:?}") };
+    assert_eq!(mirror.commits_between(&base, &commit).await.unwrap().len(), 2);
+    assert_eq!(content(&mirror, &work, &commit, "a.txt").await, "one\n");
+    assert_eq!(content(&mirror, &work, &commit, "new.txt").await, "new\n");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn fifty_who_merge_at_once_take_turns_and_nothing_is_lost() {
     let room = Room::open().await;

@@ -121,6 +121,13 @@ async fn secrets_large_files_and_forbidden_paths_do_not_come_in() {
     assert!(!said.contains(&secret));
 
     sandbox.git(&["reset", "-q", "--hard", "origin/main"]);
+    sandbox.write("fine", "fine");
+    sandbox.commit(&format!("feat: fine\n\nIt was tried out with {secret}.\n"));
+    let said = sandbox.refused(&push);
+    assert!(said.contains("remote: The message in commit") && said.contains("an access key of AWS"), "{said}");
+    assert!(!said.contains(&secret));
+
+    sandbox.git(&["reset", "-q", "--hard", "origin/main"]);
     let noise: Vec<u8> = (0..2_000_000u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
     sandbox.write("model.bin", &noise);
     sandbox.commit("feat: a model");

@@ -341,6 +341,7 @@ impl Templating for Bare {
                 }
                 "a recipe".to_owned()
             }
+            Source::Steps { recipe, .. } => format!("{} steps on {}", recipe.steps.len(), recipe.from),
             Source::Host => "the host".to_owned(),
             other => return Err(ProviderError::Unfit { why: format!("{other:?} is not for here") }),
         };

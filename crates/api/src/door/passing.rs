@@ -92,6 +92,9 @@ fn rewrite(doors: &Doors, to: &Passage<'_>, request: &mut Request, upgrade: Opti
     keep_our_secrets(doors, headers);
     if let Some(host) = headers.get(header::HOST).cloned() {
         headers.insert(HeaderName::from_static("x-forwarded-host"), host);
+        // A proxy before us knows better how it was called.
+        let scheme = HeaderValue::from_static(if doors.options.secure { "https" } else { "http" });
+        headers.entry(HeaderName::from_static("x-forwarded-proto")).or_insert(scheme);
     }
     if let Some(prefix) = to.prefix.and_then(|prefix| HeaderValue::from_str(prefix).ok()) {
         headers.insert(HeaderName::from_static("x-forwarded-prefix"), prefix);

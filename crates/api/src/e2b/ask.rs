@@ -4,7 +4,7 @@ use axum::{
     extract::{FromRequest, FromRequestParts, Path, Request},
     http::{header, request::Parts},
 };
-use carrel_model::{Grant, SandboxId};
+use carrel_model::{Grant, SandboxId, Timestamp};
 use serde::de::DeserializeOwned;
 
 use super::Refusal;
@@ -52,6 +52,17 @@ impl FromRequestParts<Doors> for Named {
 /// An id, also with a client's name behind it.
 pub(super) fn sandbox_id(text: &str) -> Option<SandboxId> {
     text.split('-').next()?.parse().ok()
+}
+
+/// The place after which a page begins, as the page before it said: when something was made, in microseconds, and its name.
+/// It need not be there any more.
+pub(super) fn place(token: &str) -> Result<(i64, &str), Refusal> {
+    let read = || {
+        let (at, name) = token.split_once('.')?;
+        let at = Timestamp::from_microsecond(at.parse().ok()?).ok()?;
+        Some((at.as_microsecond(), name)).filter(|(_, name)| !name.is_empty())
+    };
+    read().ok_or_else(|| Refusal::malformed("`nextToken`: expected the `x-next-token` of an earlier page, unchanged."))
 }
 
 impl<T: DeserializeOwned> FromRequest<Doors> for Body<T> {

@@ -35,7 +35,7 @@ use serde_json::{Value, json};
 use super::{
     Refusal,
     ask::{Body, Caller, Query},
-    names,
+    interpreter, names,
     tags::name_again,
     templates::{Titled, build_id, find, status},
 };
@@ -282,7 +282,7 @@ impl Start {
                 )));
             }
         };
-        // What names one of ours is that one; anything else is an image.
+        // A template is one of ours, which whoever starts has looked for; only the other may be an image.
         let from = match (self.from_template, self.from_image) {
             (Some(template), _) => names::ours(&template)?.to_string(),
             (None, Some(image)) if image.starts_with("e2bdev/") => names::ours(&image)?.to_string(),
@@ -353,6 +353,9 @@ async fn start(
         }
         (build.name.clone(), build.tags.clone(), build.limits.clone())
     };
+    if let Some(template) = &asked.from_template {
+        begin_with(&doors, &grant, template).await?;
+    }
     let steps = asked.understood(&id, limits)?;
     doors.control.templates().make_of(&grant, name.clone(), None, steps).await?;
     doors.e2b.builds.change(&id, |build| build.status = "building");
@@ -368,6 +371,22 @@ async fn start(
         });
     });
     Ok(StatusCode::ACCEPTED)
+}
+
+/// Makes sure that there is the template that another begins with: what is no template of ours is not looked for among images.
+async fn begin_with(doors: &Doors, grant: &Grant, text: &str) -> Result<(), Refusal> {
+    let name = names::ours(text)?;
+    if name.as_str() == names::INTERPRETER && !doors.control.templates().is_ready(&name) {
+        return interpreter::prepare(doors, grant, &name).await;
+    }
+    find(doors, grant, &name).await.map(drop).map_err(|refusal| match refusal.is_not_found() {
+        true => {
+            let shown: String = text.chars().take(128).collect();
+            let hint = "`fromTemplate` names a template of this server, and an image is begun with by `fromImage`";
+            Refusal::new(404, format!("template '{shown}' not found: {hint}"))
+        }
+        false => refusal,
+    })
 }
 
 fn no_build(id: &str) -> Refusal {
@@ -395,7 +414,8 @@ async fn follow(
         return Err(why.to_owned());
     }
     for tag in tags {
-        name_again(doors, grant, name, tag.clone()).await.map_err(|refusal| refusal.body()["message"].to_string())?;
+        let named = name_again(doors, grant, name, tag.clone(), id).await;
+        named.map_err(|refusal| refusal.body()["message"].to_string())?;
     }
     Ok(())
 }

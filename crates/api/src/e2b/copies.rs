@@ -7,7 +7,9 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{get, post},
 };
+use carrel_control::Paging;
 use carrel_model::{
+    Timestamp,
     number::Whole,
     public::{NewFork, NewSnapshot, TemplateView},
     sandbox::Phase,
@@ -18,7 +20,7 @@ use serde_json::{Value, json};
 
 use super::{
     Refusal,
-    ask::{Body, Caller, Named, Query, sandbox_id},
+    ask::{Body, Caller, Named, Query, place, sandbox_id},
     names,
     sandboxes::{PATIENCE, alive, connection, lifetime},
 };
@@ -100,7 +102,8 @@ async fn snapshot(
 fn shown(template: &TemplateView) -> Value {
     let id = template.name.as_str();
     let (name, tag) = names::split(id);
-    json!({ "snapshotID": id, "names": [format!("{name}:{tag}")] })
+    // E2B's keep it always. Here it needs CRIU, and whoever looks can see whether it could.
+    json!({ "snapshotID": id, "names": [format!("{name}:{tag}")], "memory": template.memory })
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -130,13 +133,15 @@ async fn list(State(doors): State<Doors>, Caller(grant): Caller, Query(ask): Que
     };
     let mut all = doors.control.templates().list(&grant).await?;
     all.retain(wanted);
-    all.sort_by(|a, b| b.created_at.cmp(&a.created_at).then_with(|| a.name.cmp(&b.name)));
-    if let Some(after) = &ask.next_token {
-        let at = all.iter().position(|template| template.name.as_str() == after).map_or(all.len(), |at| at + 1);
-        all.drain(..at);
+    let made = |template: &TemplateView| template.created_at.unwrap_or(Timestamp::UNIX_EPOCH);
+    let at = |template: &TemplateView| made(template).as_microsecond();
+    // The newest first, and what was made in one moment by its name.
+    all.sort_by(|a, b| at(b).cmp(&at(a)).then_with(|| a.name.cmp(&b.name)));
+    if let Some((then, name)) = ask.next_token.as_deref().map(place).transpose()? {
+        all.retain(|template| at(template) < then || (at(template) == then && template.name.as_str() > name));
     }
     let most = ask.limit.unwrap_or(100).clamp(1, 100);
-    let next = (all.len() > most).then(|| all[most - 1].name.to_string());
+    let next = (all.len() > most).then(|| Paging::place(made(&all[most - 1]), all[most - 1].name.as_str()));
     all.truncate(most);
     let mut response = axum::Json(all.iter().map(shown).collect::<Vec<_>>()).into_response();
     if let Some(next) = next.and_then(|next| HeaderValue::from_str(&next).ok()) {

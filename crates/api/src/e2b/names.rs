@@ -14,7 +14,7 @@ pub(super) const INTERPRETER: &str = "code-interpreter-v1";
 /// Ours, for `base`.
 const HOST: &str = "host";
 /// The tag of what has no tag.
-const DEFAULT_TAG: &str = "default";
+pub(super) const DEFAULT_TAG: &str = "default";
 
 /// The template that a client means.
 pub(super) fn ours(text: &str) -> Result<TemplateName, Refusal> {

@@ -117,12 +117,18 @@ impl Asked {
         self.https_ports.clone().unwrap_or_default()
     }
 
-    /// Refuses what is chosen once, when a sandbox is made.
-    pub(super) fn refuse_in_a_change(&self) -> Result<(), Refusal> {
-        match self.tls_ports().is_empty() {
-            true => Ok(()),
-            false => Err(Refusal::malformed("`httpsPorts` are chosen when a sandbox is made.")),
+    /// Refuses what is chosen once, when a sandbox is made. To say again who may call it and by which name changes nothing.
+    pub(super) fn refuse_in_a_change(&self, view: &SandboxView) -> Result<(), Refusal> {
+        if !self.tls_ports().is_empty() {
+            return Err(Refusal::malformed("`httpsPorts` are chosen when a sandbox is made."));
         }
+        if self.allow_public_traffic.is_some_and(|public| public != (view.ports != PortAccess::Token)) {
+            return Err(Refusal::malformed("`allowPublicTraffic` is chosen when a sandbox is made."));
+        }
+        if self.port_host()?.is_some_and(|host| view.port_host.as_ref() != Some(&host)) {
+            return Err(Refusal::malformed("`maskRequestHost` is chosen when a sandbox is made."));
+        }
+        Ok(())
     }
 
     fn proxy(&self) -> Option<ExitProxy> {

@@ -11,7 +11,8 @@ use axum::{
 };
 use carrel_model::{
     Grant, SandboxId,
-    sandbox::{AtEnd, Depth, Phase},
+    public::SandboxView,
+    sandbox::{AtEnd, Depth, Phase, Want},
 };
 use serde::Deserialize;
 
@@ -43,7 +44,7 @@ async fn pause(
     Named(id): Named,
     Body(asked): Body<Pause>,
 ) -> Result<StatusCode, Refusal> {
-    // To whoever pauses, 409 says that it is done.
+    // To whoever pauses, 409 says that there is nothing left to wait for.
     let (_, state) = alive(&doors, &grant, &id).await.map_err(Refusal::not_in_conflict)?;
     if state == "paused" {
         return Err(Refusal::new(409, format!("Sandbox {id} is already paused")));
@@ -64,14 +65,22 @@ async fn pause(
 async fn sleep(doors: &Doors, grant: &Grant, id: &SandboxId, depth: Depth) -> Result<(), Refusal> {
     let desk = doors.control.sandboxes();
     desk.lay_aside(grant, id, depth).await.map_err(|error| Refusal::of_sandbox(id, error))?;
-    let settled = |view: &carrel_model::public::SandboxView| match view.phase {
-        Phase::Paused => view.paused.is_some_and(|paused| paused.depth == depth || paused.depth >= Depth::Stored),
-        phase => phase != Phase::Ready,
+    let sleeps = |view: &SandboxView| {
+        let deep_enough = view.paused.is_some_and(|paused| paused.depth == depth || paused.depth >= Depth::Stored);
+        view.phase == Phase::Paused && deep_enough
     };
+    // We asked for its sleep: when it is wanted awake, somebody took it up since.
+    let is_overtaken = |view: &SandboxView| view.want == Want::Ready;
+    let settled =
+        |view: &SandboxView| sleeps(view) || is_overtaken(view) || !matches!(view.phase, Phase::Ready | Phase::Paused);
     let view = desk.until(grant, id, PATIENCE, settled).await?;
     match view.phase {
-        Phase::Paused => Ok(()),
         Phase::Closing | Phase::Gone => Err(Refusal::ended(&view)),
+        Phase::Ready | Phase::Paused if is_overtaken(&view) && !sleeps(&view) => {
+            let message = format!("Sandbox {id} was not paused: somebody connected to it before it slept");
+            Err(Refusal::new(409, message).for_good())
+        }
+        Phase::Paused => Ok(()),
         _ => {
             let why = view.note.as_deref().unwrap_or("it takes longer than usual");
             Err(Refusal::new(503, format!("Sandbox {id} could not be paused: {why}")))

@@ -86,6 +86,10 @@ impl Refusal {
         self.status == 409
     }
 
+    pub(super) fn is_not_found(&self) -> bool {
+        self.status == 404
+    }
+
     pub(super) fn is_of_unborn(&self) -> bool {
         self.error_code == Some(UNBORN)
     }

@@ -21,7 +21,7 @@ use serde_json::Value;
 
 use super::{
     Refusal,
-    ask::{Body, Caller, Named, Query},
+    ask::{Body, Caller, Named, Query, place, sandbox_id},
     interpreter, names,
     network::Asked as AskedNetwork,
     refusal::tombstone,
@@ -355,11 +355,11 @@ async fn set_network(
     Named(id): Named,
     Body(asked): Body<NewEgress>,
 ) -> Result<StatusCode, Refusal> {
-    let (_, state) = alive(&doors, &grant, &id).await?;
+    let (view, state) = alive(&doors, &grant, &id).await?;
     if state == "paused" {
         return Err(Refusal::new(409, format!("Sandbox {id} is paused: connect to it first")));
     }
-    asked.network.refuse_in_a_change()?;
+    asked.network.refuse_in_a_change(&view)?;
     let network = asked.network.understood(asked.allow_internet_access)?;
     let set = doors.control.sandboxes().set_network(&grant, &id, network).await;
     set.map_err(|error| Refusal::of_sandbox(&id, error))?;
@@ -479,14 +479,19 @@ async fn page(doors: &Doors, grant: &Grant, ask: Ask, most: usize) -> Result<Res
         Some("asc") => false,
         Some(odd) => return Err(Refusal::malformed(format!("`order` is `asc` or `desc`, not `{odd}`."))),
     };
-    let mut found: Vec<(String, Value)> = Vec::new();
+    let after = ask.next_token.as_deref().map(place).transpose()?;
+    if after.is_some_and(|(_, id)| sandbox_id(id).is_none_or(|known| known.as_str() != id)) {
+        return Err(Refusal::malformed(
+            "`nextToken`: it names no sandbox; send the `x-next-token` of an earlier page.",
+        ));
+    }
+    let mut found: Vec<(Timestamp, SandboxId, Value)> = Vec::new();
     let mut cursor = if newest_first { ask.next_token.clone() } else { None };
     loop {
         let paging = Paging { limit: Limit::new(1000), cursor };
         let query = SandboxQuery { paging, ..SandboxQuery::default() };
         let page = doors.control.sandboxes().list(grant, query).await?;
-        let place = |view: &SandboxView| Paging::place(view.created_at, view.id.as_str());
-        found.extend(page.items.iter().filter_map(|view| Some((place(view), sieve.takes(view)?))));
+        found.extend(page.items.iter().filter_map(|view| Some((view.created_at, view.id.clone(), sieve.takes(view)?))));
         cursor = page.next;
         if cursor.is_none() || (newest_first && found.len() > most) {
             break;
@@ -494,14 +499,13 @@ async fn page(doors: &Doors, grant: &Grant, ask: Ask, most: usize) -> Result<Res
     }
     if !newest_first {
         found.reverse();
-        if let Some(after) = &ask.next_token {
-            let at = found.iter().position(|(place, _)| place == after).map_or(found.len(), |at| at + 1);
-            found.drain(..at);
+        if let Some(after) = after {
+            found.retain(|(at, id, _)| (at.as_microsecond(), id.as_str()) > after);
         }
     }
-    let next = (found.len() > most).then(|| found[most - 1].0.clone());
+    let next = (found.len() > most).then(|| &found[most - 1]).map(|(at, id, _)| Paging::place(*at, id.as_str()));
     found.truncate(most);
-    let items: Vec<Value> = found.into_iter().map(|(_, item)| item).collect();
+    let items: Vec<Value> = found.into_iter().map(|(_, _, item)| item).collect();
     let mut response = axum::Json(items).into_response();
     if let Some(next) = next.and_then(|next| HeaderValue::from_str(&next).ok()) {
         response.headers_mut().insert(HeaderName::from_static("x-next-token"), next);

@@ -43,13 +43,15 @@ async fn assign(
     if asked.tags.is_empty() {
         return Err(Refusal::malformed("`tags` is empty."));
     }
-    for tag in &asked.tags {
-        let name = names::ours(&names::tagged(names::split(&asked.target).0, check(tag)?))?;
-        if name != target.name {
-            name_again(&doors, &grant, &target.name, name).await?;
-        }
+    let base = names::split(&asked.target).0;
+    // All of them are understood before the first is made.
+    let named: Result<Vec<_>, Refusal> =
+        asked.tags.iter().map(|tag| names::ours(&names::tagged(base, check(tag)?))).collect();
+    let build = build_id(&target);
+    for name in named?.into_iter().filter(|name| *name != target.name) {
+        name_again(&doors, &grant, &target.name, name, &build).await?;
     }
-    let body = json!({ "tags": asked.tags, "buildID": build_id(&target) });
+    let body = json!({ "tags": asked.tags, "buildID": build });
     Ok((StatusCode::CREATED, axum::Json(body)).into_response())
 }
 
@@ -63,12 +65,13 @@ fn check(tag: &str) -> Result<&str, Refusal> {
     Err(Refusal::malformed(format!("`{tag}` cannot be a tag: letters, digits, `.`, `_` and `-`, at most 64.")))
 }
 
-/// Gives a template another name: no steps on top of it, and so the same layers. Returns when it can be used.
+/// Gives a template another name: no steps on top of it, and so the same layers and the same build. Returns when it can be used.
 pub(super) async fn name_again(
     doors: &Doors,
     grant: &Grant,
     target: &TemplateName,
     name: TemplateName,
+    build: &str,
 ) -> Result<(), Refusal> {
     let desk = doors.control.templates();
     let steps = Steps {
@@ -79,7 +82,7 @@ pub(super) async fn name_again(
         start: None,
         ready: None,
         limits: desk.limits(target).await?,
-        build: None,
+        build: Some(build.to_owned()),
     };
     desk.make_of(grant, name.clone(), None, steps).await?;
     let mut log = desk.log(grant, &name, 0).await?;

@@ -189,8 +189,17 @@ async fn alias(
     Caller(grant): Caller,
     Titled(name): Titled,
 ) -> Result<axum::Json<Value>, Refusal> {
-    let view = find(&doors, &grant, &name).await?;
-    Ok(axum::Json(json!({ "templateID": names::theirs(&view.name), "public": false })))
+    let (base, tag) = names::split(names::theirs(&name));
+    let found = match find(&doors, &grant, &name).await {
+        // A name is taken as soon as there is one of its tags.
+        Err(refusal) if refusal.is_not_found() && tag == names::DEFAULT_TAG => {
+            let all = doors.control.templates().list(&grant).await?;
+            let is_one = |view: &TemplateView| names::split(names::theirs(&view.name)).0 == base;
+            all.iter().any(is_one).then(|| base.to_owned()).ok_or(refusal)?
+        }
+        found => names::theirs(&found?.name).to_owned(),
+    };
+    Ok(axum::Json(json!({ "templateID": found, "public": false })))
 }
 
 /// One house, one team. Its key is not told again to whoever shows it.

@@ -17,6 +17,22 @@ async fn refused(status: u16, request: RequestBuilder) -> (Value, HeaderMap) {
     (body, headers)
 }
 
+/// One page of a list: the names on it, and how the next is asked for.
+async fn page(house: &House, path: &str, name: &str) -> (Vec<String>, Option<String>) {
+    let response = house.request(Method::GET, path).send().await.unwrap();
+    assert_eq!(response.status(), 200, "{path}");
+    let next = response.headers().get("x-next-token").map(|next| next.to_str().unwrap().to_owned());
+    let items: Vec<Value> = response.json().await.unwrap();
+    (items.iter().map(|item| item[name].as_str().unwrap().to_owned()).collect(), next)
+}
+
+/// Asks for a template of this name, and returns the path of its build.
+async fn begun(house: &House, name: &str) -> String {
+    let (status, begun) = house.ask(house.request(Method::POST, "/v3/templates").json(&json!({"name": name}))).await;
+    assert_eq!(status.as_u16(), 202, "{begun}");
+    format!("/v2/templates/{name}/builds/{}", begun["buildID"].as_str().unwrap())
+}
+
 on_both_databases! {
     async fn a_snapshot_that_fails_leaves_the_one_before_it(database: TestDatabase) {
         let (house, bare) = House::bare(&database).await;
@@ -35,6 +51,7 @@ on_both_databases! {
         write("one");
         let (status, first) = house.ask(keep()).await;
         assert_eq!((status.as_u16(), &first["names"]), (201, &json!(["snapshot/kept:default"])));
+        assert_eq!(first["memory"], false, "it says what it could not keep");
 
         write("two");
         let fails = bare.files(&origin.id).join("FAIL");
@@ -104,11 +121,14 @@ on_both_databases! {
         while view().await["want"] != "ready" && !connected.is_finished() {
             tokio::task::yield_now().await;
         }
+        // Whoever asked for the pause is told at once that it was overtaken.
+        let overtaken = paused.await.unwrap().unwrap();
+        assert_eq!(overtaken.status(), 409);
+        assert!(overtaken.text().await.unwrap().contains("somebody connected"), "it says why");
         std::fs::remove_file(&hold).unwrap();
         let connected = connected.await.unwrap().unwrap();
         assert_eq!(connected.status(), 201, "{}", connected.text().await.unwrap());
         assert_eq!(view().await["phase"], "ready");
-        paused.await.unwrap().unwrap();
         house.close().await;
         database.drop().await;
     }
@@ -165,6 +185,110 @@ on_both_databases! {
             refused(400, house.request(Method::GET, &format!("/v2/sandboxes?limit={odd}"))).await;
         }
         assert_eq!(house.ask(house.request(Method::GET, "/v2/sandboxes?limit=100")).await.0, 200);
+        house.close().await;
+        database.drop().await;
+    }
+
+    async fn a_page_goes_on_where_the_last_ended_also_when_its_last_item_is_gone(database: TestDatabase) {
+        let (house, _bare) = House::bare(&database).await;
+        let mut made = Vec::new();
+        for _ in 0..3 {
+            let (status, sandbox) = house.ask(house.request(Method::POST, "/v2/sandboxes").json(&json!({"templateID": "base"}))).await;
+            assert_eq!(status.as_u16(), 201, "{sandbox}");
+            made.push(sandbox["sandboxID"].as_str().unwrap().to_owned());
+        }
+        for name in ["one", "two", "three"] {
+            let keep = house.request(Method::POST, &format!("/sandboxes/{}/snapshots", made[0]));
+            assert_eq!(house.ask(keep.json(&json!({"name": name}))).await.0, 201);
+        }
+        for (list, name, things) in [
+            ("/snapshots?", "snapshotID", "templates"),
+            ("/v2/sandboxes?order=asc&", "sandboxID", "sandboxes"),
+        ] {
+            let (all, end) = page(&house, list, name).await;
+            assert_eq!((all.len(), end), (3, None), "{list}");
+            let (first, next) = page(&house, &format!("{list}limit=1"), name).await;
+            assert_eq!(first, all[..1], "{list}");
+            let gone = first[0].replace('/', "%2F");
+            assert_eq!(house.request(Method::DELETE, &format!("/{things}/{gone}")).send().await.unwrap().status(), 204);
+            let (rest, end) = page(&house, &format!("{list}limit=2&nextToken={}", next.unwrap()), name).await;
+            assert_eq!((&rest[..], end), (&all[1..], None), "{list}");
+        }
+        for list in ["/snapshots", "/v2/sandboxes", "/v2/sandboxes?order=asc"] {
+            for odd in ["x", "12", "12.", "one.two"] {
+                let with = if list.contains('?') { '&' } else { '?' };
+                let (body, _) = refused(400, house.request(Method::GET, &format!("{list}{with}nextToken={odd}"))).await;
+                assert!(body["message"].as_str().unwrap().contains("nextToken"), "{list} {odd}: {body}");
+            }
+        }
+        house.close().await;
+        database.drop().await;
+    }
+
+    async fn what_is_no_template_of_ours_is_not_looked_for_among_images(database: TestDatabase) {
+        let (house, _bare) = House::bare(&database).await;
+        let build = begun(&house, "mine").await;
+        let (body, _) = refused(404, house.request(Method::POST, &build).json(&json!({"fromTemplate": "typo"}))).await;
+        assert!(body["message"].as_str().unwrap().contains("'typo' not found: `fromTemplate`"), "{body}");
+        let started = house.request(Method::POST, &build).json(&json!({"fromTemplate": "base"})).send().await.unwrap();
+        assert_eq!(started.status(), 202, "the same build begins with one that there is");
+        house.close().await;
+        database.drop().await;
+    }
+
+    async fn what_is_chosen_when_a_sandbox_is_made_is_not_changed_in_silence(database: TestDatabase) {
+        let (house, _bare) = House::bare(&database).await;
+        let (_, made) = house.ask(house.request(Method::POST, "/v2/sandboxes").json(&json!({"templateID": "base"}))).await;
+        let path = format!("/sandboxes/{}/network", made["sandboxID"].as_str().unwrap());
+        for (field, value) in [("allowPublicTraffic", json!(false)), ("maskRequestHost", json!("app.example")), ("httpsPorts", json!([443]))] {
+            let (body, _) = refused(400, house.request(Method::PUT, &path).json(&json!({field: value}))).await;
+            assert!(body["message"].as_str().unwrap().contains(field), "{body}");
+        }
+        house.close().await;
+        database.drop().await;
+    }
+
+    async fn an_upload_that_is_no_archive_is_not_kept(database: TestDatabase) {
+        let (house, _bare) = House::bare(&database).await;
+        let place = format!("/templates/mine/files/{}", "a".repeat(64));
+        let asked = async || house.ask(house.request(Method::GET, &place)).await.1;
+        let put = async |bytes: Vec<u8>| {
+            let link = asked().await["url"].as_str().unwrap().to_owned();
+            let ticket = link.split_once('?').unwrap().1;
+            house.bare_request(Method::PUT, &format!("{place}?{ticket}")).body(bytes)
+        };
+        let packed = std::process::Command::new("tar").args(["-cz", "-C", env!("CARGO_MANIFEST_DIR"), "Cargo.toml"]).output().unwrap().stdout;
+        for broken in [b"no archive".to_vec(), Vec::new(), packed[..packed.len() - 4].to_vec()] {
+            let (body, _) = refused(400, put(broken).await).await;
+            assert!(body["message"].as_str().unwrap().contains("no archive"), "{body}");
+            assert_eq!(asked().await["present"], false);
+        }
+        assert_eq!(put(packed).await.send().await.unwrap().status(), 200);
+        assert_eq!(asked().await["present"], true);
+        house.close().await;
+        database.drop().await;
+    }
+
+    async fn tags_are_given_all_or_none_and_are_of_one_build(database: TestDatabase) {
+        let (house, _bare) = House::bare(&database).await;
+        let new = json!({"name": "tool:v0", "from": "recipe", "recipe": "FROM host\n"});
+        assert_eq!(house.ask(house.request(Method::POST, "/api/v1/templates").json(&new)).await.0, 201);
+        crate::templates::made(&house, "tool%3Av0").await;
+        let tags = async || house.ask(house.request(Method::GET, "/templates/tool/tags")).await.1;
+        let assign = |tags: Value| house.request(Method::POST, "/templates/tags").json(&json!({"target": "tool:v0", "tags": tags}));
+        refused(400, assign(json!(["v1", "bad tag"]))).await;
+        assert_eq!(tags().await.as_array().unwrap().len(), 1);
+
+        let (status, assigned) = house.ask(assign(json!(["v1"]))).await;
+        assert_eq!(status.as_u16(), 201, "{assigned}");
+        let tags = tags().await;
+        let builds: Vec<_> = tags.as_array().unwrap().iter().map(|tag| &tag["buildID"]).collect();
+        assert_eq!(builds, [&assigned["buildID"]; 2], "{tags}");
+
+        let (status, alias) = house.ask(house.request(Method::GET, "/templates/aliases/tool")).await;
+        assert_eq!((status.as_u16(), &alias["templateID"]), (200, &json!("tool")));
+        refused(404, house.request(Method::GET, "/templates/aliases/other")).await;
+        refused(404, house.request(Method::GET, "/templates/aliases/tool%3Av2")).await;
         house.close().await;
         database.drop().await;
     }

@@ -20,8 +20,9 @@ async fn listening() -> u16 {
     let echo = |method: axum::http::Method, uri: axum::http::Uri, headers: HeaderMap, body: String| async move {
         let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or("-").to_owned();
         let seen = format!(
-            "{method} {uri} host={} key={} auth={} cookie={} {body}",
+            "{method} {uri} host={} proto={} key={} auth={} cookie={} {body}",
             header("host"),
+            header("x-forwarded-proto"),
             header("x-api-key"),
             header("authorization"),
             header("cookie")
@@ -69,7 +70,7 @@ on_both_databases! {
         let policy: Vec<_> = response.headers().get_all("content-security-policy").iter().map(|value| value.to_str().unwrap().to_owned()).collect();
         assert!(policy.iter().any(|policy| policy.starts_with("sandbox ")), "{policy:?}");
         assert!(!response.headers().contains_key("set-cookie") && !response.headers().contains_key("clear-site-data"));
-        assert_eq!(response.text().await.unwrap(), format!("POST /a/b?c=d host=localhost:{port} key=- auth=- cookie=mine=1 hello"));
+        assert_eq!(response.text().await.unwrap(), format!("POST /a/b?c=d host=localhost:{port} proto=http key=- auth=- cookie=mine=1 hello"));
         let (_, ada) = house.mint(serde_json::json!({"name": "Ada", "role": "member"})).await;
         for (user, password) in [("anybody", ada.as_str()), (ada.as_str(), "")] {
             let shown = house.bare_request(Method::GET, &path).basic_auth(user, Some(password)).send().await.unwrap();

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::refused;
 
 /// Follows the making of a template to its end.
-async fn made(house: &House, name: &str) -> (String, Value) {
+pub(crate) async fn made(house: &House, name: &str) -> (String, Value) {
     let path = format!("/api/v1/templates/{name}/log");
     let mut log = EventStream::open(house.request(Method::GET, &path).header("accept", "text/event-stream")).await;
     let mut text = String::new();

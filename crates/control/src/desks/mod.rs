@@ -4,6 +4,7 @@ pub(crate) mod agents;
 pub(crate) mod areas;
 pub(crate) mod audit;
 pub(crate) mod budgets;
+mod chatter;
 pub(crate) mod copies;
 pub(crate) mod denials;
 pub(crate) mod events;

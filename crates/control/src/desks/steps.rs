@@ -215,6 +215,9 @@ impl TemplatesDesk<'_> {
         let arriving = tempfile::Builder::new().prefix("arriving-").tempdir_in(&shelf).map_err(no_room)?;
         let draft = arriving.path().join("content");
         receive(&draft, content).await?;
+        let arrived = draft.clone();
+        let read = tokio::task::spawn_blocking(move || read_through(&arrived)).await;
+        read.map_err(|ended| Error::Internal(Box::new(ended)))??;
         // By one rename: half an upload is none.
         std::fs::rename(&draft, &place).map_err(no_room)
     }
@@ -234,13 +237,31 @@ fn forget_old(shelf: &Path) {
     }
 }
 
+type Archive = tar::Archive<flate2::read::GzDecoder<std::io::BufReader<std::fs::File>>>;
+
+fn open(archive: &Path) -> Result<Archive, Error> {
+    let file = std::fs::File::open(archive).map_err(no_room)?;
+    Ok(tar::Archive::new(flate2::read::GzDecoder::new(std::io::BufReader::new(file))))
+}
+
+fn no_archive(error: std::io::Error) -> Error {
+    Error::field("filesHash", format!("what was uploaded is no archive that can be unpacked: {error}"))
+}
+
+/// Reads an upload to its end. What is broken is not kept: under the same name the whole of it is sent again.
+fn read_through(archive: &Path) -> Result<(), Error> {
+    let mut archive = open(archive)?;
+    for entry in archive.entries().map_err(no_archive)? {
+        std::io::copy(&mut entry.map_err(no_archive)?, &mut std::io::sink()).map_err(no_archive)?;
+    }
+    // What is broken behind the last file is broken too.
+    std::io::copy(&mut archive.into_inner(), &mut std::io::sink()).map_err(no_archive).map(drop)
+}
+
 /// Unpacks an upload. Nothing in it may lead out of the folder.
 fn unpack(archive: &Path, folder: &Path) -> Result<(), Error> {
     std::fs::create_dir_all(folder).map_err(no_room)?;
-    let file = std::fs::File::open(archive).map_err(no_room)?;
-    let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(std::io::BufReader::new(file)));
+    let mut archive = open(archive)?;
     archive.set_preserve_permissions(true);
-    archive.unpack(folder).map_err(|error| {
-        Error::field("filesHash", format!("what was uploaded is no archive that can be unpacked: {error}"))
-    })
+    archive.unpack(folder).map_err(no_archive)
 }

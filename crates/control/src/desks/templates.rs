@@ -5,11 +5,7 @@
 //!                  └─────► Failed     (also what was building when the server ended)
 //! ```
 
-use std::{
-    collections::BTreeMap,
-    path::PathBuf,
-    sync::{Arc, atomic::AtomicU64, atomic::Ordering},
-};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use carrel_envd::Content;
 use carrel_model::{
@@ -24,9 +20,9 @@ use carrel_sandbox::{
 };
 use carrel_store::Stream;
 use futures::StreamExt;
-use tokio::{io::AsyncWriteExt, sync::mpsc};
+use tokio::io::AsyncWriteExt;
 
-use super::see_request;
+use super::{chatter::chatter, see_request};
 use crate::{Error, Idempotency, Reader, house::House, nearness, registry::Post, secret::new_exec_id};
 
 /// Makes, shows and forgets templates.
@@ -54,8 +50,6 @@ pub struct Begun {
 
 /// The template that is always there.
 const HOST: &str = "host";
-/// What is told of a making that talks faster than it can be written down.
-const LINES_WAITING: usize = 1024;
 
 impl TemplatesDesk<'_> {
     /// All templates, by name: those that were made, and those that the providers brought along.
@@ -298,24 +292,12 @@ impl TemplatesDesk<'_> {
 }
 
 async fn build(house: &Arc<House>, post: &Post, template: Template, source: Source) -> Result<(), Error> {
-    let (told, mut lines) = mpsc::channel::<String>(LINES_WAITING);
-    let missed = Arc::new(AtomicU64::new(0));
-    let count = Arc::clone(&missed);
-    let progress = Progress::new(move |line| {
-        if told.try_send(format!("{line}\n")).is_err() {
-            count.fetch_add(1, Ordering::Relaxed);
-        }
-    });
+    let (teller, mut listener) = chatter();
+    let progress = Progress::new(move |line| teller.say(line));
     let (store, log) = (house.store.clone(), template.log.clone());
     let writing = async {
-        let mut batch = Vec::new();
-        while lines.recv_many(&mut batch, 256).await > 0 {
-            let text = std::mem::take(&mut batch).concat();
-            let missed = match missed.swap(0, Ordering::Relaxed) {
-                0 => String::new(),
-                missed => format!("[carrel: {missed} lines came too fast and are not here]\n"),
-            };
-            let written = store.transcripts().append(&log, Stream::Stdout, format!("{text}{missed}").as_bytes()).await;
+        while let Some(text) = listener.next().await {
+            let written = store.transcripts().append(&log, Stream::Stdout, text.as_bytes()).await;
             if let Err(error) = written {
                 tracing::warn!(error = &error as &dyn std::error::Error, "how a making goes was not written down");
             }

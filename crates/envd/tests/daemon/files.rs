@@ -168,6 +168,23 @@ async fn a_part_of_a_file_can_be_asked_for() {
 }
 
 #[tokio::test]
+async fn whoever_asks_about_a_file_is_told_how_long_it_is() {
+    let guest = Guest::new();
+    let path = guest.path("digits");
+    std::fs::write(&path, "0123456789").unwrap();
+    let mut request = get(&target(&path));
+    *request.method_mut() = http::Method::HEAD;
+    let response = guest.http(request).await;
+    assert_eq!(response.status(), StatusCode::OK);
+    assert_eq!(response.headers()["content-length"], "10");
+    assert_eq!(response.body(), &Bytes::new());
+    let mut request = get(&target(&path));
+    *request.method_mut() = http::Method::HEAD;
+    request.headers_mut().insert("accept-encoding", HeaderValue::from_static("gzip"));
+    assert!(!guest.http(request).await.headers().contains_key("content-length"), "nobody packs it to know");
+}
+
+#[tokio::test]
 async fn notes_stay_with_a_file_until_it_is_written_again() {
     let guest = Guest::new();
     let path = guest.path("noted");

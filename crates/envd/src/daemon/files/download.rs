@@ -65,6 +65,9 @@ pub(in crate::daemon) async fn download(asked: Asked) -> Result<Answer, Refusal>
         set(&mut answer, header::ACCEPT_RANGES, "bytes");
     }
     if *asked.request.method() == Method::HEAD {
+        // As long as what would come, as far as that is known without reading.
+        let known = Some(length).filter(|_| coding == Coding::Identity);
+        *answer.body_mut() = Body::stream(stream::empty(), known);
         return Ok(answer);
     }
     *answer.body_mut() = content(file, size, length, coding).map_err(|error| Refusal::of_io(&error, &path))?;

@@ -84,7 +84,7 @@ async fn runs_at_a_server_leave_each_other_alone_and_begin_anywhere_in_a_reposit
     good(folder.path(), &slow).await;
 
     let first = ["run", "--agent", "slow", "Take your time"];
-    let mut first = std::pin::pin!(carrel(folder.path(), &first));
+    let mut first = Box::pin(carrel(folder.path(), &first));
     let second = async {
         let phase = async || good(folder.path(), &["task", "ls", "--json"]).await.0;
         while !phase().await.contains("\"working\"") {}

@@ -7158,13 +7158,13 @@ export interface components {
         ExecId: string;
         /** @description Sends a signal. */
         ExecSignal: {
-            /** @description Whether everything that it started gets it too: its whole process group. */
-            group?: boolean;
             /**
              * Format: int64
              * @description Its number, such as 2 for an interrupt, 15 to ask for the end and 9 to end at once.
              */
             signal: number;
+            /** @description Whether everything that it started gets it too: its whole process group. */
+            group?: boolean;
         };
         /** @description The size of a terminal. */
         ExecSize: {

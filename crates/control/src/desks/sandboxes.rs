@@ -125,10 +125,9 @@ impl SandboxesDesk<'_> {
     async fn admit_to_task(&self, grant: &Grant, spec: &Spec) -> Result<(), Error> {
         let Some(id) = spec.task_id else { return Ok(()) };
         let Some(task) = self.house.store.tasks().find(id).await? else {
-            // Without a repository there is no branch to move: a number that is no task's is a mark of theirs, for those
-            // who may drive every task anyway.
-            return match (&spec.repo, &grant.authority) {
-                (None, Authority::Admin | Authority::Member) => Ok(()),
+            // A number that is no task's is a mark of theirs, for those who may drive every task anyway.
+            return match &grant.authority {
+                Authority::Admin | Authority::Member => Ok(()),
                 _ => Err(Error::field("task_id", format!("there is no task {id}"))),
             };
         };

@@ -101,8 +101,8 @@ async fn without_a_network_nobody_is_reached_and_the_gateway_says_why() {
     // What is inside is called without it.
     let serve = "python3 -m http.server 8000 >/dev/null 2>&1 & until python3 -c 'import socket; \
                  socket.create_connection((\"127.0.0.1\", 8000))' 2>/dev/null; do sleep 0.05; done";
-    let own = ["localhost", "127.0.0.1", "0.0.0.0"].map(|host| fetch(host, 8000, "/")).join("; ");
-    let ran = yard.run(&id, &format!("{serve}; {own}; kill %1")).await;
+    let own = ["localhost", "127.0.0.1", "0.0.0.0"].map(|host| fetch(host, 8000, "/")).join("\n");
+    let ran = yard.run(&id, &format!("{serve}\n{own}\nkill %1")).await;
     assert_eq!(ran.out, "200\n200\n200\n", "{ran:?}");
     yard.close().await;
 }

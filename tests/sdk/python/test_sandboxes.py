@@ -11,6 +11,7 @@ import uuid
 
 import pytest
 from e2b import (
+    CommandExitException,
     FileNotFoundException,
     InvalidArgumentException,
     Sandbox,
@@ -351,7 +352,15 @@ def test_ports_that_are_not_public_ask_for_their_token(make, url):
 def test_the_way_out_is_as_wide_as_it_was_asked_to_be(make):
     closed = make(allow_internet_access=False)
     assert closed.get_info().allow_internet_access is False
-    assert closed.commands.run("curl -sS -m 5 http://example.com; true").stderr != ""
+    with pytest.raises(CommandExitException) as failed:
+        closed.commands.run("curl -sS -m 5 https://example.com")
+    assert "403" in failed.value.stderr, failed.value
+    with pytest.raises(CommandExitException) as failed:
+        closed.commands.run("curl -sSf -m 5 http://example.com")
+    assert "403" in failed.value.stderr, failed.value
+    assert "this sandbox has no network" in closed.commands.run("curl -s -m 5 http://example.com").stdout
+    with pytest.raises(CommandExitException):
+        closed.commands.run("curl -sS -m 5 --noproxy '*' http://example.com")
     listed = make(network={"allow_out": ["example.org"], "deny_out": ["0.0.0.0/0"]})
     shown = listed.get_info().network
     assert shown["allow_out"] == ["example.org"] and shown["deny_out"] == ["0.0.0.0/0"]

@@ -99,7 +99,7 @@ pub(super) fn send_signal(guest: &Guest, request: &SendSignalRequest) -> Result<
 
 /// The real-time signals have no safe call of their own, and nearly nobody needs them: a shell sends them.
 fn real_time_signal(group: &str, pid: u32, signal: i32) -> Result<(), Fault> {
-    let line = format!("kill -{signal} -- {group}{pid}");
+    let line = format!("kill -{signal} {group}{pid}");
     let sent = std::process::Command::new("/bin/sh").arg("-c").arg(line).spawn();
     // Its end is the reaper's to see.
     sent.map(drop).map_err(|error| Fault::new(Code::Unimplemented, format!("signal {signal} needs /bin/sh: {error}")))

@@ -301,6 +301,11 @@ impl Pump {
         while let Ok(reader) = self.attached.try_recv() {
             self.attach(reader);
         }
+        self.readers.retain(|reader| !reader.heard.is_closed());
+        if !self.readers.is_empty() {
+            // Somebody hears it to its end. A little is kept all the same, should their line break just now.
+            lock(&self.process.recent).forget_unless_small();
+        }
         let mut full = Vec::new();
         for reader in self.readers {
             if let Err(mpsc::error::TrySendError::Full(end)) = reader.heard.try_send(end.clone()) {

@@ -11,6 +11,8 @@ use crate::wire::process::DataEvent;
 
 /// So much is kept of one process.
 const MOST: usize = 128 << 10;
+/// So much is next to nothing.
+const SMALL: usize = 4 << 10;
 /// What keeping one piece costs beside its bytes.
 const PIECE: usize = 128;
 
@@ -56,6 +58,13 @@ impl Recent {
     /// What keeping it costs.
     pub(super) fn cost(&self) -> usize {
         self.held
+    }
+
+    /// Lets go of it unless it is next to nothing.
+    pub(super) fn forget_unless_small(&mut self) {
+        if self.held > SMALL {
+            self.forget();
+        }
     }
 
     /// Lets go of everything but the count.

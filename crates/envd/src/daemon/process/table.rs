@@ -25,7 +25,7 @@ use crate::wire::{
 const REMEMBERED: Duration = Duration::from_secs(30);
 const MOST_REMEMBERED: usize = 256;
 /// So much of what they said last is kept of all that ended, together.
-const LAST_WORDS: usize = 512 << 10;
+const LAST_WORDS: usize = 256 << 10;
 
 /// A process that envd started.
 pub(in crate::daemon) struct Process {

@@ -71,6 +71,27 @@ def test_tags_are_other_names(built, make):
         Sandbox.create(f"{name}:v1")
 
 
+def test_a_name_is_forgotten_with_its_tags(key):
+    name = f"tagged-{uuid.uuid4().hex[:8]}"
+    template = Template().from_base_image().run_cmd("true")
+    Template.build(template, name, tags=["default", "v1"])
+    Template.build(template, f"{name}-other")
+    assert ask("DELETE", f"/templates/{name}", key)[0] == 204
+    for gone in (name, f"{name}:v1"):
+        assert ask("GET", f"/templates/{gone}", key)[0] == 404, gone
+        with pytest.raises(SandboxException):
+            Sandbox.create(gone)
+    assert ask("DELETE", f"/templates/{name}", key)[0] == 404
+    # One tag alone, and one that never had a name without it.
+    Template.build(template, f"{name}:v1")
+    Template.build(template, f"{name}:v2")
+    assert ask("DELETE", f"/templates/{name}:v1", key)[0] == 204
+    assert [it.tag for it in Template.get_tags(name)] == ["v2"]
+    assert ask("DELETE", f"/templates/{name}", key)[0] == 204
+    assert not Template.exists(name) and Template.exists(f"{name}-other")
+    assert Sandbox.delete_snapshot(f"{name}-other")
+
+
 def test_a_step_that_fails_says_which():
     template = Template().from_base_image().run_cmd("echo fine").run_cmd("exit 3")
     with pytest.raises(BuildException, match="exit code 3"):

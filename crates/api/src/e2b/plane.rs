@@ -141,7 +141,8 @@ fn by_label(label: &str) -> Option<Result<Place, Odd>> {
         return None;
     }
     let Some(port) = port_in(port) else { return Some(Err(Odd::port(port))) };
-    Some(sandbox_id(name).map(|id| Place { id, port }).ok_or_else(|| Odd::sandbox(name)))
+    // Names of machines are the same in capitals.
+    Some(sandbox_id(&name.to_ascii_lowercase()).map(|id| Place { id, port }).ok_or_else(|| Odd::sandbox(name)))
 }
 
 fn port_in(text: &str) -> Option<u16> {

@@ -159,8 +159,23 @@ async fn forget(
     Caller(grant): Caller,
     Titled(name): Titled,
 ) -> Result<StatusCode, Refusal> {
-    find(&doors, &grant, &name).await?;
-    doors.control.templates().remove(&grant, &name).await?;
+    let desk = doors.control.templates();
+    let mut named = vec![name.clone()];
+    // A name without a tag means its tags too.
+    if let (base, names::DEFAULT_TAG) = names::split(names::theirs(&name)) {
+        let all = desk.list(&grant).await?.into_iter().map(|view| view.name);
+        let tags: Vec<_> = all.filter(|other| names::split(names::theirs(other)).0 == base).collect();
+        if !tags.is_empty() {
+            named = tags;
+        }
+    }
+    named.sort_by_key(|other| *other != name);
+    for name in &named {
+        find(&doors, &grant, name).await?;
+    }
+    for name in &named {
+        desk.remove(&grant, name).await?;
+    }
     Ok(StatusCode::NO_CONTENT)
 }
 

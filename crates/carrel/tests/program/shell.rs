@@ -102,8 +102,12 @@ async fn a_shell_is_a_real_terminal() {
         assert_eq!(tcgetattr(&person.theirs).unwrap().local_modes, before, "the terminal is as it was");
 
         let mut person = Person::sit_down(&desk, &["sandbox", "shell", &id, "--", "sh"], 24, 80);
-        person.types("echo going-$((1 + 1)); cat\n");
-        person.sees("going-2\r\n");
+        // What is shown twice was typed and then said by `cat`: from then on it is the one in front.
+        person.sees("$ ");
+        person.types("cat\n");
+        person.sees("cat\r\n");
+        person.types("going\n");
+        person.sees("going\r\ngoing\r\n");
         person.types("\u{3}");
         // Ctrl-C ends what runs inside, not the shell and not the command line. Only when the shell asks again: what is
         // typed before that may be read by `cat` on its way out.

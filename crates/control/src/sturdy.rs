@@ -14,8 +14,8 @@ use carrel_model::{
     sandbox::{Depth, Network, Spec, Usage},
 };
 use carrel_sandbox::{
-    Endpoint, Fitness, Forking, Furnishing, Furniture, MetLimits, Pausing, Provider, ProviderError, Reach, Sighting,
-    Stowing, Templating,
+    Claimed, Endpoint, Fitness, Forking, Furnishing, Furniture, MetLimits, Naming, Pausing, Provider, ProviderError,
+    Reach, Sighting, Stowing, Templating,
     template::{Progress, Source, Template},
     volume::VolumeContent,
 };
@@ -80,8 +80,8 @@ impl Provider for Sturdy {
     fn expect(&self, id: &SandboxId, spec: &Spec) {
         self.provider.expect(id, spec);
     }
-    async fn claim(&self, id: &SandboxId, spec: &Spec) -> bool {
-        self.endure(async { Ok(self.provider.claim(id, spec).await) }).await.unwrap_or_default()
+    async fn claim(&self, id: &SandboxId, spec: &Spec, naming: Naming) -> Option<Claimed> {
+        self.endure(async { Ok(self.provider.claim(id, spec, naming).await) }).await.ok().flatten()
     }
     async fn confirm(&self, id: &SandboxId) {
         let confirmed = async {

@@ -11,7 +11,7 @@ pub mod template;
 pub mod volume;
 
 pub use provider::{
-    Endpoint, Fitness, Forking, Furnishing, Furniture, Laid, MetLimits, Pausing, Provider, ProviderError, Reach,
-    Sighting, Stowing, Templating,
+    Claimed, Endpoint, Fitness, Forking, Furnishing, Furniture, Laid, MetLimits, Naming, Pausing, Provider,
+    ProviderError, Reach, Sighting, Stowing, Templating,
 };
 pub use providers::GATEWAY_PORT;

@@ -19,6 +19,23 @@ use crate::{
     volume::VolumeContent,
 };
 
+/// Whether a sandbox that is claimed must be called as it is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Naming {
+    /// Somebody knows the name already.
+    Fixed,
+    /// Nobody does: what goes by another one since it waits may keep it.
+    Free,
+}
+
+/// A sandbox that was claimed.
+pub struct Claimed {
+    /// What it is called.
+    pub id: SandboxId,
+    /// Its envd, where a command may begin at once. Nothing where `endpoint` waits until that knows whose it is.
+    pub open: Option<Envd>,
+}
+
 /// How often a sandbox met its limits, since it was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MetLimits {
@@ -42,12 +59,12 @@ pub trait Provider: Send + Sync {
         let _ = (id, spec);
     }
 
-    /// Makes the sandbox, if that is a matter of a moment; says whether it did. Nobody knows of it yet: `confirm` or
-    /// `destroy` follows, and what was neither confirmed nor ended is ended by `reap`. What was begun and takes longer goes
-    /// on, as after `expect`.
-    async fn claim(&self, id: &SandboxId, spec: &Spec) -> bool {
-        let _ = (id, spec);
-        false
+    /// Makes the sandbox, if that is a matter of a moment. Nobody knows of it yet: `confirm` or `destroy` follows, and what
+    /// was neither confirmed nor ended is ended by `reap`. Nothing when it takes longer; what was begun goes on, as after
+    /// `expect`.
+    async fn claim(&self, id: &SandboxId, spec: &Spec, naming: Naming) -> Option<Claimed> {
+        let _ = (id, spec, naming);
+        None
     }
 
     /// Somebody knows of what was claimed.

@@ -23,7 +23,7 @@ use carrel_model::{
     sandbox::{Depth, Isolation, Spec, Usage},
 };
 use carrel_sandbox::{
-    Endpoint, Fitness, Forking, Pausing, Provider, ProviderError, Reach, Sighting, Templating,
+    Claimed, Endpoint, Fitness, Forking, Naming, Pausing, Provider, ProviderError, Reach, Sighting, Templating,
     template::{Progress, Source, Template},
 };
 use rustix::process::{Pid, Signal, kill_process};
@@ -149,8 +149,9 @@ impl Provider for Bare {
         Ok(Fitness { isolation: vec![Isolation::None], templates, missing: vec!["Nothing is kept apart.".into()] })
     }
 
-    async fn claim(&self, id: &SandboxId, spec: &Spec) -> bool {
-        self.claims.load(Ordering::SeqCst) && self.create(id, spec).await.is_ok()
+    async fn claim(&self, id: &SandboxId, spec: &Spec, _: Naming) -> Option<Claimed> {
+        let made = self.claims.load(Ordering::SeqCst) && self.create(id, spec).await.is_ok();
+        made.then(|| Claimed { id: id.clone(), open: None })
     }
 
     async fn create(&self, id: &SandboxId, spec: &Spec) -> Result<(), ProviderError> {

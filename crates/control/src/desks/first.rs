@@ -8,13 +8,13 @@ use std::{sync::Arc, time::Duration};
 
 use carrel_envd::{Envd, EnvdError, Event, Events};
 use carrel_model::{
-    Action, ExecId, Grant, SandboxId, Subject,
+    Action, ExecId, Grant, Subject,
     public::{Command, NewExec, NewSandbox, SandboxView},
     sandbox::{NetworkMode, Phase, Spec},
 };
-use carrel_sandbox::{Provider, ProviderError};
+use carrel_sandbox::{Claimed, Provider, ProviderError};
 use futures::{StreamExt, stream};
-use tokio::{sync::oneshot, task::JoinHandle};
+use tokio::sync::oneshot;
 
 use super::{
     execs::{Begun, ExecsDesk, Running, start_of},
@@ -61,22 +61,27 @@ impl FirstCommand {
             && idempotency.is_none()
     }
 
-    /// Begins it in a sandbox that was just made.
-    pub(crate) fn begin(
-        &self,
+    /// Begins it in a sandbox that was just made. What it did is told when its sandbox can be entered by others, too.
+    pub(crate) async fn begin(
+        self,
         provider: Arc<dyn Provider>,
-        id: SandboxId,
+        Claimed { id, open }: Claimed,
         started_at: carrel_model::Timestamp,
         written: oneshot::Receiver<()>,
-    ) -> JoinHandle<Early> {
-        let FirstCommand { exec, command, new } = self.clone();
-        tokio::spawn(async move {
-            let envd = provider.endpoint(&id).await.map_err(Unbegun::Unreached)?.envd();
-            let start = start_of(&exec, &command, &new);
-            let events = envd.start(&start).await.map_err(Unbegun::Refused)?;
-            let (ahead, events) = hear_until(written, events).await;
-            Ok((envd, Begun { exec, command, start, started_at, ahead, events }))
-        })
+    ) -> Early {
+        let FirstCommand { exec, command, new } = self;
+        let is_open = open.is_some();
+        let envd = match open {
+            Some(envd) => envd,
+            None => provider.endpoint(&id).await.map_err(Unbegun::Unreached)?.envd(),
+        };
+        let start = start_of(&exec, &command, &new);
+        let events = envd.start(&start).await.map_err(Unbegun::Refused)?;
+        let (ahead, events) = hear_until(written, events).await;
+        if is_open {
+            provider.endpoint(&id).await.map_err(Unbegun::Unreached)?;
+        }
+        Ok((envd, Begun { exec, command, start, started_at, ahead, events }))
     }
 }
 

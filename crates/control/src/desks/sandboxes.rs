@@ -8,8 +8,9 @@ use carrel_model::{
     public::{Happening, NewCheckout, NewSandbox, SandboxDetail, SandboxPage, SandboxView, StatsView},
     sandbox::{AtEnd, Author, Depth, Ended, Isolation, Lifetime, Manners, Phase, Sandbox, Spec, Want},
 };
-use carrel_sandbox::{ProviderError, Reach};
+use carrel_sandbox::{Naming, ProviderError, Reach};
 use carrel_store::{Filter, Leased, News, Tx};
+use futures::future::OptionFuture;
 
 use super::{
     first::{Early, FirstCommand},
@@ -118,7 +119,16 @@ impl SandboxesDesk<'_> {
             spec.checkout = Some(planned);
         }
         let home = if first.is_some() { Home::Here } else { Home::WhereThereIsRoom };
-        self.bear(grant, Action::SandboxCreate, new_sandbox_id(), spec, manners, idempotency, (home, first)).await
+        self.bear(
+            grant,
+            Action::SandboxCreate,
+            new_sandbox_id(),
+            spec,
+            manners,
+            idempotency,
+            (Naming::Free, home, first),
+        )
+        .await
     }
 
     /// Whoever has a sandbox of a task moves its branch and spends its budget: that is for those who may drive it.
@@ -150,7 +160,7 @@ impl SandboxesDesk<'_> {
         manners: Manners,
         idempotency: Option<Idempotency>,
     ) -> Result<Created, Error> {
-        let home = (Home::WhereThereIsRoom, None);
+        let home = (Naming::Fixed, Home::WhereThereIsRoom, None);
         Ok(self.bear(grant, action, id, spec, manners, idempotency, home).await?.0)
     }
 
@@ -162,7 +172,7 @@ impl SandboxesDesk<'_> {
         spec: Spec,
         manners: Manners,
     ) -> Result<Created, Error> {
-        let home = (Home::Here, None);
+        let home = (Naming::Fixed, Home::Here, None);
         Ok(self.bear(grant, Action::SandboxCreate, id, spec, manners, None, home).await?.0)
     }
 
@@ -175,7 +185,7 @@ impl SandboxesDesk<'_> {
         spec: Spec,
         manners: Manners,
         idempotency: Option<Idempotency>,
-        (wanted, first): (Home, Option<FirstCommand>),
+        (naming, wanted, first): (Naming, Home, Option<FirstCommand>),
     ) -> Result<(Created, Option<Early>), Error> {
         let post = self.house.post(&spec.provider)?;
         check_fit(&spec, &manners, post)?;
@@ -199,18 +209,24 @@ impl SandboxesDesk<'_> {
         let asker = grant.clone();
         let born = async move {
             // With a free slot the row is born in our keeper's hands; else any keeper claims it.
-            let slot = if is_ours { house.keeper.reserve(&id) } else { None };
+            let mut slot = if is_ours { house.keeper.reserve(&id) } else { None };
             let began = tokio::time::Instant::now();
-            let is_made = slot.is_some() && provider.claim(&id, &spec).await;
-            if is_made {
+            let claimed = if slot.is_some() { provider.claim(&id, &spec, naming).await } else { None };
+            let is_made = claimed.is_some();
+            let mut id = id;
+            if let Some(claimed) = &claimed {
                 keeper::note_claim(began.elapsed());
+                if claimed.id != id {
+                    id = claimed.id.clone();
+                    slot = house.keeper.reserve(&id).or(slot);
+                }
             } else if slot.is_some() {
                 provider.expect(&id, &spec);
             }
-            let early = first.filter(|_| is_made);
             let (told, is_written) = tokio::sync::oneshot::channel();
-            let early =
-                early.map(|first| first.begin(Arc::clone(&provider), id.clone(), house.store.now(), is_written));
+            let early = first
+                .zip(claimed)
+                .map(|(first, claimed)| first.begin(Arc::clone(&provider), claimed, house.store.now(), is_written));
             let lease = slot.as_ref().filter(|_| !is_made).map(|_| house.keeper.first_lease(house.store.now()));
             let (whose, held, quotas) = (id.clone(), lease.clone(), house.settings.work.quotas.clone());
             let written = house.store.change(move |tx| {
@@ -229,8 +245,13 @@ impl SandboxesDesk<'_> {
                     Ok(Ok(sandbox))
                 })
             });
-            let written = written.await;
-            let _ = told.send(());
+            let written = async {
+                let written = written.await;
+                let _ = told.send(());
+                written
+            };
+            // The command first: it is on its way when the row is begun.
+            let (early, written) = tokio::join!(Box::pin(OptionFuture::from(early)), written);
             if slot.is_some() && !matches!(written, Ok(Ok(_))) {
                 // What is not asked for in the end is ended.
                 let _ = provider.destroy(&whose).await;
@@ -242,20 +263,16 @@ impl SandboxesDesk<'_> {
                 }
                 view
             });
-            let early = match early {
-                Some(early) => Some(early.await.map_err(|ended| Error::Internal(Box::new(ended)))?),
-                None if is_made && written.is_ok() => {
-                    // Nobody is told of a sandbox that cannot be entered.
-                    if let Err(error @ (ProviderError::Lost | ProviderError::Unavailable { .. })) =
-                        provider.endpoint(&whose).await
-                    {
-                        let _ = SandboxesDesk { house: &house }.destroy(&asker, &whose).await;
-                        return Err(Error::of_provider(&error, format!("the sandbox did not come up: {error}")));
-                    }
-                    None
-                }
-                None => None,
-            };
+            // Nobody is told of a sandbox that cannot be entered.
+            if early.is_none()
+                && is_made
+                && written.is_ok()
+                && let Err(error @ (ProviderError::Lost | ProviderError::Unavailable { .. })) =
+                    provider.endpoint(&whose).await
+            {
+                let _ = SandboxesDesk { house: &house }.destroy(&asker, &whose).await;
+                return Err(Error::of_provider(&error, format!("the sandbox did not come up: {error}")));
+            }
             if is_made {
                 tokio::spawn(async move { provider.confirm(&whose).await });
             }

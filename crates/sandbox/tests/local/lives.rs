@@ -1,9 +1,10 @@
 //! Pausing, waking, snapshots, restarts.
 
+use carrel_envd::Start;
 use carrel_model::sandbox::{Depth, Spec};
-use carrel_sandbox::{Forking, Pausing, Provider, ProviderError, Sighting, providers::local::DiskChoice};
+use carrel_sandbox::{Forking, Naming, Pausing, Provider, ProviderError, Sighting, providers::local::DiskChoice};
 
-use crate::yard::{Yard, cgroups, new_id};
+use crate::yard::{Yard, cgroups, new_id, to_its_end};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_restart_of_the_server_finds_what_runs() {
@@ -276,7 +277,7 @@ async fn what_was_claimed_and_never_known_ends_and_what_is_known_stays() {
         while yard.local.pool_waiting() < 1 {
             tokio::task::yield_now().await;
         }
-        assert!(yard.local.claim(id, &spec).await);
+        assert!(yard.local.claim(id, &spec, Naming::Fixed).await.is_some_and(|claimed| claimed.id == *id));
         assert_eq!(yard.run(id, "echo it works").await.out, "it works\n");
         assert_eq!(yard.local.create(id, &spec).await, Ok(()), "it is found made");
     }
@@ -293,6 +294,47 @@ async fn what_was_claimed_and_never_known_ends_and_what_is_known_stays() {
     }
     assert_eq!(yard.local.inspect(&unknown).await, Ok(Sighting::Missing));
     assert_eq!(yard.run(&known, "echo it works").await.out, "it works\n");
+    yard.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_waits_knows_its_name_and_keeps_it_when_nobody_has_another_for_it() {
+    let yard = Yard::with(DiskChoice::Folder, 2).await;
+    let spec = yard.spec().await;
+    yard.create(&spec).await;
+    let waits = async || {
+        while yard.local.pool_waiting() < 1 {
+            tokio::task::yield_now().await;
+        }
+    };
+    let who = "printf '%s %s %s' \"$CARREL_SANDBOX_ID\" \"$(cat /run/e2b/.E2B_SANDBOX_ID)\" \"$LUGGAGE\"";
+    let asks = Start { program: "/bin/sh".into(), args: vec!["-c".into(), who.into()], ..Start::default() };
+
+    waits().await;
+    let drawn = new_id();
+    let claimed = yard.local.claim(&drawn, &spec, Naming::Free).await.unwrap();
+    let id = claimed.id;
+    assert_ne!(id, drawn, "it keeps the name that it waited by");
+    let said = to_its_end(&claimed.open.expect("a command may begin at once"), &asks).await.unwrap();
+    assert_eq!(said.out, format!("{id} {id} "));
+    assert_eq!(yard.start(&id, &asks).await.unwrap().out, said.out, "whoever comes later sees the same");
+    assert_eq!(yard.local.inspect(&drawn).await, Ok(Sighting::Missing));
+
+    // What is brought along has to be told first.
+    waits().await;
+    let mut laden = spec.clone();
+    laden.env = serde_json::from_value(serde_json::json!({ "LUGGAGE": "a trunk" })).unwrap();
+    let claimed = yard.local.claim(&new_id(), &laden, Naming::Free).await.unwrap();
+    assert!(claimed.open.is_none());
+    let (id, said) = (&claimed.id, yard.start(&claimed.id, &asks).await.unwrap());
+    assert_eq!(said.out, format!("{id} {id} a trunk"));
+
+    // A name that somebody knows already is the one that it gets.
+    waits().await;
+    let given = new_id();
+    let claimed = yard.local.claim(&given, &spec, Naming::Fixed).await.unwrap();
+    assert!(claimed.id == given && claimed.open.is_none());
+    assert_eq!(yard.start(&given, &asks).await.unwrap().out, format!("{given} {given} "));
     yard.close().await;
 }
 

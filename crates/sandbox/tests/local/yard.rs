@@ -108,18 +108,7 @@ impl Yard {
 
     /// Runs whatever is asked for to its end; an error when it could not be started.
     pub async fn start(&self, id: &SandboxId, start: &Start) -> Result<Ran, EnvdError> {
-        let mut events = self.envd(id).await.start(start).await?;
-        let (mut out, mut err, mut code) = (Vec::new(), Vec::new(), None);
-        while let Some(event) = events.next().await {
-            match event? {
-                Event::Stdout(bytes) | Event::Terminal(bytes) => out.extend(bytes),
-                Event::Stderr(bytes) => err.extend(bytes),
-                Event::Ended(ended) => code = Some(ended.exit_code),
-                Event::Started { .. } => {}
-            }
-        }
-        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        Ok(Ran { code: code.unwrap(), out: text(out), err: text(err) })
+        to_its_end(&self.envd(id).await, start).await
     }
 
     /// What the provider remembers of a sandbox.
@@ -192,6 +181,22 @@ impl Yard {
             assert_eq!(left, Vec::<PathBuf>::new(), "files are left behind");
         }
     }
+}
+
+/// Runs a command and hears it to its end.
+pub async fn to_its_end(envd: &Envd, start: &Start) -> Result<Ran, EnvdError> {
+    let mut events = envd.start(start).await?;
+    let (mut out, mut err, mut code) = (Vec::new(), Vec::new(), None);
+    while let Some(event) = events.next().await {
+        match event? {
+            Event::Stdout(bytes) | Event::Terminal(bytes) => out.extend(bytes),
+            Event::Stderr(bytes) => err.extend(bytes),
+            Event::Ended(ended) => code = Some(ended.exit_code),
+            Event::Started { .. } => {}
+        }
+    }
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    Ok(Ran { code: code.unwrap(), out: text(out), err: text(err) })
 }
 
 /// Ends what a test that failed would leave running.

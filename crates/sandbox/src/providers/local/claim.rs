@@ -13,42 +13,49 @@ use super::{
     desk::{Desk, Place},
     slot::unavailable,
 };
-use crate::ProviderError;
+use crate::{Claimed, Naming, ProviderError};
 
 /// A slot that takes longer is not waited for: its sandbox is told as asked for, and as ready when it is.
 const A_MOMENT: Duration = Duration::from_millis(20);
 
 impl Inner {
-    /// Makes a sandbox out of a slot that waits, or of a new one. No when more than a moment is needed.
-    pub(crate) async fn claim(self: &Arc<Self>, id: &SandboxId, spec: &Spec) -> bool {
+    /// Makes a sandbox out of a slot that waits, or of a new one. Nothing when more than a moment is needed.
+    pub(crate) async fn claim(self: &Arc<Self>, id: SandboxId, spec: &Spec, naming: Naming) -> Option<Claimed> {
         let network = &spec.network;
         if spec.checkout.is_some() || !spec.volumes.is_empty() || network.interface || !network.headers.is_empty() {
-            return false;
+            return None;
         }
-        let Ok(template) = self.find_template(spec).await else { return false };
+        let template = self.find_template(spec).await.ok()?;
         if template.memory || template.config.start_command.is_some() {
-            return false;
+            return None;
         }
         let slot = match self.waiting_slot(&template, spec).await {
             Ok(None) => {
                 // What is not made in a moment stays expected: whoever creates the sandbox takes it from there.
-                self.begin_slot(id, spec, false);
-                self.expected.take_within(id, A_MOMENT).await
+                self.begin_slot(&id, spec, false);
+                self.expected.take_within(&id, A_MOMENT).await
             }
             waiting => waiting.ok().flatten(),
         };
-        let Some((mut record, mut held)) = slot else { return false };
-        record.belong_to(id, spec);
+        let (mut record, mut held) = slot?;
+        let (id, greeted) = match held.name.take().filter(|_| naming == Naming::Free) {
+            // It knows everything but what is brought along.
+            Some(name) => (name, spec.env.is_empty()),
+            None => (id, false),
+        };
+        held.greeted = greeted;
+        record.belong_to(&id, spec);
         record.claimed = true;
         // Whoever greets it leaves a line for its first command.
-        self.envd_of(&record, &mut held);
+        let envd = self.envd_of(&record, &mut held);
         let place = Arc::clone(self.places().entry(id.clone()).or_insert_with(Place::empty));
         let mut desk = place.desk_to_keep().await;
         self.hold(desk.insert(Desk::new(record)), &place, held);
         // It is written down and told whose it is while its row is written: whoever wants in waits for the desk.
-        let (inner, id) = (Arc::clone(self), id.clone());
-        tokio::spawn(async move { inner.settle_claim(&id, &place, &mut desk).await });
-        true
+        let (inner, whose) = (Arc::clone(self), id.clone());
+        tokio::spawn(async move { inner.settle_claim(&whose, &place, &mut desk).await });
+        // On disk it is still nobody's then, and ends with what runs in it should the server end before it is written down.
+        Some(Claimed { id, open: greeted.then_some(envd) })
     }
 
     /// Does for a claimed sandbox what must be done before anybody is told of it. One that cannot be had is lost.

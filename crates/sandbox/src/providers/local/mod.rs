@@ -50,8 +50,8 @@ use self::{
 };
 use super::common::{aside, finish};
 use crate::{
-    Endpoint, Fitness, Forking, Furnishing, MetLimits, Pausing, Provider, ProviderError, Reach, Sighting, Stowing,
-    Templating, egress::Hatch, template::Template,
+    Claimed, Endpoint, Fitness, Forking, Furnishing, MetLimits, Naming, Pausing, Provider, ProviderError, Reach,
+    Sighting, Stowing, Templating, egress::Hatch, template::Template,
 };
 
 /// The template that is always there.
@@ -213,9 +213,9 @@ impl Provider for Local {
         self.inner.expect(id, spec);
     }
 
-    async fn claim(&self, id: &SandboxId, spec: &Spec) -> bool {
+    async fn claim(&self, id: &SandboxId, spec: &Spec, naming: Naming) -> Option<Claimed> {
         let (inner, id, spec) = (Arc::clone(&self.inner), id.clone(), spec.clone());
-        tokio::spawn(async move { inner.claim(&id, &spec).await }).await.unwrap_or_default()
+        tokio::spawn(async move { inner.claim(id, &spec, naming).await }).await.ok().flatten()
     }
 
     async fn confirm(&self, id: &SandboxId) {

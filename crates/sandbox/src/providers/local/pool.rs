@@ -12,7 +12,7 @@ use std::{
 
 use carrel_envd::Start;
 use carrel_model::{
-    TemplateName,
+    SandboxId, TemplateName,
     sandbox::{Limits, Spec, VolumeMount},
 };
 use futures::StreamExt;
@@ -20,9 +20,10 @@ use tokio::sync::Notify;
 
 use super::{
     Inner, PoolSize, aside,
+    desk::greet,
     kinds::{Kinds, Next},
     record::Record,
-    slot::{Held, unavailable},
+    slot::{Held, random, unavailable},
 };
 use crate::{ProviderError, template::Template};
 
@@ -203,12 +204,16 @@ impl Inner {
         self.make_slot(template, limits, Vec::new(), true).await
     }
 
-    /// Asks its envd something, so that it has come up before anybody needs it, and opens lines for its first callers.
+    /// Tells its envd by which name it waits, so that it has come up before anybody needs it and knows all that there is to
+    /// know when the name is kept, and opens lines for its first callers.
     async fn warm(&self, (record, held): &mut (Record, Held)) {
         /// There in nearly every template; where it is not, the first command finds what it runs for itself.
         const ANYTHING: &str = "/bin/true";
         let envd = self.envd_of(record, held);
-        let _ = envd.health().await;
+        let name = SandboxId::from_random(random());
+        // In memory alone: on disk it is nobody's.
+        let told = Record { id: Some(name.clone()), ..record.clone() };
+        held.name = greet(&envd, &told).await.is_ok().then_some(name);
         // The first command in a jail pays for what the kernel looks up and maps once: the slot pays that here.
         let first = Start { program: ANYTHING.into(), timeout: Some(Duration::from_secs(5)), ..Start::default() };
         if let Ok(mut events) = envd.start(&first).await {

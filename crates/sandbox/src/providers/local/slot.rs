@@ -13,7 +13,10 @@ use std::{
 
 use carrel_envd::Envd;
 use carrel_linux::{Bounds, Cgroup, Hierarchies, Jail, Launcher, Living, Mapping};
-use carrel_model::sandbox::{Depth, Limits, Network, VolumeMount};
+use carrel_model::{
+    SandboxId,
+    sandbox::{Depth, Limits, Network, VolumeMount},
+};
 
 use super::{criu::Criu, disk::Disk, guest, interface::Interfaces, line, record::Record, volumes::Volumes};
 use crate::{
@@ -78,12 +81,14 @@ pub(crate) struct Held {
     pub(crate) envd: Option<Envd>,
     /// Its envd was told who it is.
     pub(crate) greeted: bool,
+    /// What it goes by while it waits: its envd was told so. Whoever comes to live there may keep the name.
+    pub(crate) name: Option<SandboxId>,
 }
 
 impl Held {
     pub(crate) fn new(network: OwnedFd, gateway: Option<OwnedFd>) -> Held {
         let (kept, gate) = (line::Kept::default(), line::Gate::new());
-        Held { network: Arc::new(network), gateway, kept, gate, envd: None, greeted: false }
+        Held { network: Arc::new(network), gateway, kept, gate, envd: None, greeted: false, name: None }
     }
 }
 

@@ -73,6 +73,13 @@ TIME ?= 20
 fuzz: ## throws bytes at every reader of outside bytes, guided by coverage; TIME=20 seconds each
 	CARREL_CACHE="$(CACHE)" scripts/fuzz $(TIME)
 
+# For `make kernel`: which tests, as cargo test has them. The quotas of btrfs that one of them needs are Linux 6.7's.
+TESTS ?= abuse:: contract:: desk:: lives:: --skip a_full_disk_is_told_inside
+
+.PHONY: kernel
+kernel: ## the jail on Debian's own kernel with cgroup v2 alone, emulated, below systemd and as a plain user; TESTS="…" (as root)
+	CARREL_CACHE="$(CACHE)" tests/kernel/all $(TESTS)
+
 .PHONY: spans
 spans: ## builds with OpenTelemetry and sends spans to a collector
 	cargo nextest run --workspace --features carrel/otel --test program -E 'test(spans::)'

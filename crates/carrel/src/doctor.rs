@@ -19,6 +19,8 @@ use crate::{
 const AGENTS: [&str; 8] = ["claude", "codex", "gemini", "opencode", "aider", "goose", "cursor-agent", "amp"];
 
 const AS_ROOT: &str = "run `carrel serve` as root";
+const IN_A_UNIT: &str =
+    "run `carrel serve` as root, or as `systemd-run --user --scope --property=Delegate=yes carrel serve`";
 
 #[derive(Debug, Serialize)]
 struct Finding {
@@ -94,7 +96,7 @@ async fn examine(data: &DataDir, args: &FileArgs, common: &Common) -> Result<Vec
             "cgroups",
             State::Missing,
             format!("no {} that this user may use", limits.join(", no ")),
-            Some(if is_root { "mount cgroup2 with these controllers" } else { AS_ROOT }),
+            Some(if is_root { "mount cgroup2 with these controllers" } else { IN_A_UNIT }),
         ),
     }
     for (program, what, hint) in [

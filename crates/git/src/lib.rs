@@ -27,7 +27,7 @@ mod refs;
 mod secret;
 mod seed;
 mod sync;
-pub mod wip;
+mod wip;
 
 pub use bundle::{Bundled, mirrors_in};
 pub use commit::{Draft, Identity, Signer};

@@ -73,8 +73,9 @@ impl Mirror {
         if self.upstream_tip(upstream, branch).await?.as_ref() == Some(&ours) {
             self.push(upstream, &[Move { name: branch.full(), from: Some(ours.clone()), to: None }]).await?;
             // What was last seen of it there is gone with it.
-            let seen = sync::as_kept(&branch.full());
-            self.note(&seen, self.find(&seen).await?, None).await?;
+            if let Some(seen) = sync::as_kept(&branch.full()) {
+                self.note(&seen, self.find(&seen).await?, None).await?;
+            }
         }
         self.note(&note, Some(ours), None).await
     }
@@ -108,16 +109,28 @@ impl Mirror {
 
     /// Where a branch is upstream, asked now.
     pub async fn upstream_tip(&self, upstream: &Upstream, branch: &Branch) -> Result<Option<CommitId>, GitError> {
-        let mut call = self.git().call("ls-remote").patience(Duration::from_secs(120));
-        let secret = secret::introduce(&mut call, &upstream.source, upstream.credential.as_ref())?;
         let name = branch.full();
-        let output = call.arg("--end-of-options").arg(&upstream.source).arg(&name).run().await;
-        drop(secret);
-        let output = output?;
+        let mut output = self.ask_for(upstream, &name).await?;
+        if output.is_empty() {
+            // Nothing at all: perhaps a page of one line, and not the repository.
+            if !self.hears_git_at(upstream).await? {
+                return Err(GitError::Unreachable { why: "what answers there does not speak git".into() });
+            }
+            output = self.ask_for(upstream, &name).await?;
+        }
         let text = String::from_utf8_lossy(&output);
         // The pattern also fits longer names that end like this one.
         let line = text.lines().filter_map(|line| line.split_once('\t')).find(|(_, found)| *found == name.as_str());
         Ok(line.and_then(|(id, _)| id.parse().ok()))
+    }
+
+    /// What the upstream shows of a ref, beside what every repository shows.
+    async fn ask_for(&self, upstream: &Upstream, name: &RefName) -> Result<Vec<u8>, GitError> {
+        let mut call = self.git().call("ls-remote").patience(Duration::from_secs(120));
+        let secret = secret::introduce(&mut call, &upstream.source, upstream.credential.as_ref())?;
+        let output = call.arg("--end-of-options").arg(&upstream.source).arg("HEAD").arg(name).run().await;
+        drop(secret);
+        output
     }
 
     /// Whether a commit is here.

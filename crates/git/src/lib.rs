@@ -18,6 +18,7 @@ mod layer;
 pub mod merge;
 pub mod message;
 mod mirror;
+mod owner;
 mod packet;
 mod peek;
 mod program;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use carrel_model::{Branch, CommitId, RefName, git::Locator};
+use carrel_model::{Branch, CommitId, RefName};
 
 use crate::{GitError, Mirror, Upstream, program::Argument, refs::Move, secret, sync};
 
@@ -84,16 +84,9 @@ impl Mirror {
     pub async fn push(&self, upstream: &Upstream, moves: &[Move]) -> Result<(), GitError> {
         let mut call = self.git().at(&self.path(), "push").patience(PATIENCE);
         let secret = secret::introduce(&mut call, &upstream.source, upstream.credential.as_ref())?;
-        let is_path = matches!(upstream.source.locator(), Locator::Path(_));
         let mut call = call.args(["--porcelain", "--no-verify", "--no-signed"]);
         if moves.len() > 1 {
             call = call.arg("--atomic");
-        }
-        if is_path {
-            // A folder somebody works in follows, as long as nothing in it is unsaved; nothing of theirs is run.
-            call = call.arg(
-                "--receive-pack=umask 022; git -c receive.denyCurrentBranch=updateInstead -c core.hooksPath=/dev/null receive-pack",
-            );
         }
         call = call.args(moves.iter().map(|step| Lease(&step.name, step.from.as_ref())));
         call = call.arg("--end-of-options").arg(&upstream.source);

@@ -97,7 +97,24 @@ impl Mirror {
         if answer.status.success() {
             return Ok(());
         }
-        Err(understand(&String::from_utf8_lossy(&answer.output), &answer.said))
+        let error = understand(&String::from_utf8_lossy(&answer.output), &answer.said);
+        if matches!(error, GitError::Moved { .. }) && self.are_there(upstream, moves).await? {
+            // A page in the place of the upstream looks like one that has nothing.
+            return Err(GitError::Unreachable { why: "it seemed to have moved, and has not".into() });
+        }
+        Err(error)
+    }
+
+    /// Whether every branch is upstream where it must be before it moves.
+    async fn are_there(&self, upstream: &Upstream, moves: &[Move]) -> Result<bool, GitError> {
+        for step in moves {
+            if let Some(branch) = step.name.branch()
+                && self.upstream_tip(upstream, &branch).await? != step.from
+            {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Where a branch is upstream, asked now.

@@ -400,7 +400,8 @@ impl TasksDesk<'_> {
             if view.phase == phase {
                 return Ok(TaskWaited::Reached(view));
             }
-            if view.phase.is_over() || (view.phase.rests() && !is_wanted(&view)) {
+            let rests = view.phase.rests() && !is_wanted(&view);
+            if view.phase.is_over() || (rests && !(phase.is_over() && self.ends_elsewhere(&view).await?)) {
                 return Ok(TaskWaited::Never(view));
             }
             let news = tokio::select! {
@@ -420,6 +421,14 @@ impl TasksDesk<'_> {
                 }
             }
         }
+    }
+
+    /// Whether a review comes to its end though nobody here asks for it: its pull was seen to be over, which its card says a
+    /// moment later, or it is to be merged by itself.
+    async fn ends_elsewhere(&self, view: &TaskView) -> Result<bool, Error> {
+        let Some(pull) = view.pull.as_ref().filter(|_| view.phase == TaskPhase::InReview) else { return Ok(false) };
+        let seen = self.house.store.seen_pulls().find(&view.repo, pull.number).await?;
+        Ok(seen.is_some_and(|seen| seen.phase.is_over() || seen.auto_merge.is_some()))
     }
 
     /// The newest commit that holds a task's work: its save, or its branch when that is newer.

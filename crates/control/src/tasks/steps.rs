@@ -234,7 +234,19 @@ impl Hand<'_> {
                 }
             }
             Found::Lost(why) => {
-                let saved = house.library.mirror(&task.repo).await?.wip(task.id).await?;
+                let mirror = house.library.mirror(&task.repo).await?;
+                let saved = mirror.wip(task.id).await?;
+                // No desk can be made where it would begin. When that is mended, it begins at what is newest then.
+                if let (None, Some(base)) = (&saved, &task.base_commit)
+                    && let Err(carrel_git::GitError::Unfit { why }) = mirror.check_fit(base).await
+                {
+                    self.record(move |task| {
+                        (task.base_commit, task.sandbox_id) = (None, None);
+                        task.ask_for_help(NeedsReason::Repo, format!("It cannot begin: {why}."));
+                    })
+                    .await?;
+                    return Ok(());
+                }
                 let then = match saved {
                     Some(_) => "a new one goes on from the last save",
                     None => "nothing was saved yet, so a new one begins where this one began",

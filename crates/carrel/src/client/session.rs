@@ -14,7 +14,7 @@ use eventsource_stream::Eventsource;
 use futures::StreamExt;
 use reqwest::Method;
 
-use super::{Client, ago, judge, only_match, sandbox::Wait, task};
+use super::{Client, ago, judge, only_match, sandbox::Wait, task, timeline};
 use crate::{failure::Failure, say};
 
 #[derive(Debug, Subcommand)]
@@ -216,12 +216,12 @@ async fn follow(client: &Client, id: &SessionId, mut after: i64, mut seen: i64) 
             match entry.happening {
                 Happening::Moment { session_id, moment, .. } if session_id == *id && moment.seq > seen => {
                     seen = moment.seq;
-                    task::print(client, &moment);
+                    timeline::print(client, &moment);
                 }
                 Happening::Moment { session_id, moment, .. }
-                    if session_id == *id && task::has_failed(&moment) && !client.json() =>
+                    if session_id == *id && timeline::has_failed(&moment) && !client.json() =>
                 {
-                    task::print(client, &moment);
+                    timeline::print(client, &moment);
                 }
                 Happening::Session { session } if session.id == *id && !session.busy => {
                     return print_after(client, id, &mut seen).await;
@@ -237,7 +237,7 @@ async fn print_after(client: &Client, id: &SessionId, seen: &mut i64) -> Result<
         let page: Timeline = client.get(&format!("/sessions/{id}/messages?limit=1000&after={seen}")).await?;
         for moment in &page.items {
             *seen = moment.seq;
-            task::print(client, moment);
+            timeline::print(client, moment);
         }
         if page.next.is_none() {
             return Ok(());

@@ -13,7 +13,7 @@ use carrel_model::{
 use carrel_store::TaskFilter;
 use jiff::SignedDuration;
 
-use super::tasks::{moment, no_task};
+use super::{cards::moment, tasks::no_task};
 use crate::{Error, SandboxesDesk, TasksDesk, work};
 
 /// So many tasks of a repository are looked at, the newest first.

@@ -15,7 +15,7 @@ use carrel_model::{
 };
 use carrel_store::Tx;
 
-use super::tasks::moment;
+use super::cards::moment;
 use crate::{Error, house::House};
 
 /// The share that is worth a warning, in hundredths.

@@ -19,7 +19,7 @@ use carrel_model::{
 
 use crate::{
     Error, GatewayDesk, SandboxesDesk,
-    desks::{agents, refusals::shown, repos, sessions::no_session, tasks::moment},
+    desks::{agents, cards::moment, refusals::shown, repos, sessions::no_session},
     house::House,
 };
 

@@ -13,10 +13,11 @@ use carrel_model::{
 
 use super::{
     agents,
+    cards::new_session,
     opening::{self, Past},
     repos,
     sessions::check_title,
-    tasks::{as_field, new_session},
+    tasks::as_field,
 };
 use crate::{Error, Idempotency, SessionsDesk, secret::new_session_id, tasks::desk::no_branch};
 

@@ -13,8 +13,10 @@ use carrel_model::{
 use carrel_store::SessionFilter;
 
 use super::{
-    agents, repos, see_request,
-    tasks::{as_field, check_message, moment, new_session},
+    agents,
+    cards::{moment, new_session},
+    repos, see_request,
+    tasks::{as_field, check_message},
 };
 use crate::{
     Error, Idempotency, Paging, SandboxesDesk,

@@ -8,7 +8,7 @@ use carrel_store::{Follower, News};
 use super::turn::At;
 use crate::{
     Error, SandboxesDesk,
-    desks::{sessions::no_session, tasks::moment},
+    desks::{cards::moment, sessions::no_session},
     house::House,
 };
 

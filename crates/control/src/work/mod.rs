@@ -24,7 +24,7 @@ use carrel_model::{
 use carrel_sandbox::{ProviderError, egress::GATEWAY};
 
 use self::errand::Errand;
-use crate::{Error, SandboxesDesk, desks::tasks::moment, house::House, library};
+use crate::{Error, SandboxesDesk, desks::cards::moment, house::House, library};
 
 /// What there is in a sandbox's checkout.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

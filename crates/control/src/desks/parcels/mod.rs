@@ -27,8 +27,10 @@ use futures::StreamExt;
 use tokio_util::io::ReaderStream;
 
 use super::{
-    agents, quotas, repos,
-    tasks::{Card, as_field, base_of, moment, no_task, write},
+    agents,
+    cards::{Card, base_of, moment, write},
+    quotas, repos,
+    tasks::{as_field, no_task},
 };
 use crate::{Content, Error, TasksDesk, Verb, library};
 

@@ -44,6 +44,7 @@ mod standing;
 pub(crate) mod steps;
 pub(crate) mod tasks;
 pub(crate) mod templates;
+pub(crate) mod till;
 pub(crate) mod verbs;
 pub(crate) mod visits;
 pub(crate) mod volumes;

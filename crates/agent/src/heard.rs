@@ -219,7 +219,8 @@ impl Heard {
     }
 }
 
-/// The question at the end of a message: from a line that begins with the mark to the end of the message.
+/// The question at the end of a message: from the first line that begins with the mark to the end of the message. Who asks
+/// twice wants both to be answered.
 fn question(message: &str) -> Option<String> {
     let mut at = None;
     let mut start = 0;
@@ -227,7 +228,7 @@ fn question(message: &str) -> Option<String> {
         // Models like to make such words bold, or to quote them.
         let bare = line.trim_start_matches(|any: char| any.is_whitespace() || "*_>#`-".contains(any));
         if bare.get(..QUESTION.len()).is_some_and(|mark| mark.eq_ignore_ascii_case(QUESTION)) {
-            at = Some(start + (line.len() - bare.len()) + QUESTION.len());
+            at.get_or_insert(start + (line.len() - bare.len()) + QUESTION.len());
         }
         start += line.len();
     }
@@ -262,6 +263,7 @@ mod tests {
     }
 
     #[test]
+        assert_eq!(question("QUESTION: A or B?\nQUESTION: C?").as_deref(), Some("A or B?\nQUESTION: C?"));
     fn an_agent_that_goes_round_in_circles_is_bounded() {
         let mut heard = Heard::default();
         for n in 0..3 * MOST {

@@ -134,7 +134,10 @@ impl TasksDesk<'_> {
                 let mut said = moment(MomentKind::Question, Voice::Agent, question.clone());
                 said.turn = session.turns;
                 tx.say(session, said).await?;
-                task.told.insert(ASKED.into(), question);
+                // Who asks twice wants both to be answered.
+                let asked = task.told.remove(ASKED).filter(|asked| asked.len() + question.len() <= 16 * 1024);
+                let asked = asked.map_or_else(|| question.clone(), |asked| format!("{asked}\n\n{question}"));
+                task.told.insert(ASKED.into(), asked);
                 Ok(())
             })
         })

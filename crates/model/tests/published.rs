@@ -453,6 +453,7 @@ fn task() -> Task {
 fn moment() -> Moment {
     Moment {
         seq: 9,
+        unfinished: false,
         at: at(1),
         turn: 2,
         kind: MomentKind::Tool,

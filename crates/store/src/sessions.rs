@@ -176,7 +176,7 @@ impl Tx {
         Ok(session.last_seq)
     }
 
-    /// Writes a moment anew, now that it is complete, and tells of it.
+    /// Writes a moment anew, now that there is more of it, and tells of it.
     pub async fn complete(&mut self, session: &Session, moment: Moment) -> Result<(), StoreError> {
         self.put_moment(session, moment).await
     }
@@ -190,7 +190,8 @@ impl Tx {
             Ok(serde_json::Value::String(word)) => Ok(word),
             _ => Err(corrupt()),
         };
-        let body = serde_json::to_string(&moment).map_err(|_| corrupt())?;
+        // Whether it is still being said is known by the turn in flight: who stops saying it stops in the middle.
+        let body = serde_json::to_string(&Moment { unfinished: false, ..moment.clone() }).map_err(|_| corrupt())?;
         let values = args![
             session.id.as_str(),
             moment.seq,

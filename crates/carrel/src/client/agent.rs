@@ -176,7 +176,7 @@ async fn test(client: &Client, name: AgentId, prompt: String) -> Result<(), Fail
         budget_usd: None,
     };
     let written: TaskView = client.fetch(client.request(Method::POST, "/tasks")?.json(&wish)).await?;
-    let ended = timeline::follow(client, written.id, &mut 0).await?;
+    let ended = timeline::follow(client, written.id, &mut timeline::Shown::default()).await?;
     let reached = ended.phase == carrel_model::task::TaskPhase::InReview;
     let close = client.request(Method::POST, &format!("/tasks/{}/close?wait=closed", ended.id))?;
     client.send(close).await?;

@@ -14,7 +14,12 @@ use eventsource_stream::Eventsource;
 use futures::StreamExt;
 use reqwest::Method;
 
-use super::{Client, ago, judge, only_match, sandbox::Wait, task, timeline};
+use super::{
+    Client, ago, judge, only_match,
+    sandbox::Wait,
+    task,
+    timeline::{Shown, logs},
+};
 use crate::{failure::Failure, say};
 
 #[derive(Debug, Subcommand)]
@@ -136,7 +141,7 @@ impl Verb {
                 let session: SessionView = client.get(&format!("/sessions/{id}")).await?;
                 show(client, &[session], false)?;
                 if !client.json() && !client.quiet() {
-                    print_after(client, &id, &mut 0).await?;
+                    logs(client, &format!("/sessions/{id}/messages")).await?;
                 }
                 Ok(())
             }
@@ -201,12 +206,13 @@ async fn now(client: &Client) -> Result<i64, Failure> {
 }
 
 /// Prints what is said after a place until the answer is over.
-async fn follow(client: &Client, id: &SessionId, mut after: i64, mut seen: i64) -> Result<(), Failure> {
+async fn follow(client: &Client, id: &SessionId, mut after: i64, seen: i64) -> Result<(), Failure> {
+    let (place, mut shown) = (format!("/sessions/{id}/messages"), Shown::upto(seen));
     loop {
-        print_after(client, id, &mut seen).await?;
+        shown.catch_up(client, &place).await?;
         let session: SessionView = client.get(&format!("/sessions/{id}")).await?;
         if !session.busy {
-            return print_after(client, id, &mut seen).await;
+            return shown.catch_up(client, &place).await;
         }
         let request = client.request(Method::GET, "/events")?.query(&[("after", after)]);
         let mut events = client.send(request).await?.bytes_stream().eventsource();
@@ -214,33 +220,12 @@ async fn follow(client: &Client, id: &SessionId, mut after: i64, mut seen: i64) 
             after = event.id.parse().unwrap_or(after);
             let Ok(entry) = serde_json::from_str::<Entry>(&event.data) else { continue };
             match entry.happening {
-                Happening::Moment { session_id, moment, .. } if session_id == *id && moment.seq > seen => {
-                    seen = moment.seq;
-                    timeline::print(client, &moment);
-                }
-                Happening::Moment { session_id, moment, .. }
-                    if session_id == *id && timeline::has_failed(&moment) && !client.json() =>
-                {
-                    timeline::print(client, &moment);
-                }
+                Happening::Moment { session_id, moment, .. } if session_id == *id => shown.hear(client, &moment),
                 Happening::Session { session } if session.id == *id && !session.busy => {
-                    return print_after(client, id, &mut seen).await;
+                    return shown.catch_up(client, &place).await;
                 }
                 _ => {}
             }
-        }
-    }
-}
-
-async fn print_after(client: &Client, id: &SessionId, seen: &mut i64) -> Result<(), Failure> {
-    loop {
-        let page: Timeline = client.get(&format!("/sessions/{id}/messages?limit=1000&after={seen}")).await?;
-        for moment in &page.items {
-            *seen = moment.seq;
-            timeline::print(client, moment);
-        }
-        if page.next.is_none() {
-            return Ok(());
         }
     }
 }

@@ -17,7 +17,7 @@ use reqwest::{Method, Response};
 use super::{
     Client, ago,
     sandbox::word,
-    timeline::{follow, logs},
+    timeline::{Shown, follow, logs},
 };
 use crate::{
     failure::{Exit, Failure},
@@ -272,8 +272,8 @@ impl Verb {
             Verb::Rebase(act) => act.run(client, BulkVerb::Rebase, TaskPhase::InReview).await,
             Verb::Merge(act) => act.run(client, BulkVerb::Merge, TaskPhase::Merged).await,
             Verb::Close(act) => act.run(client, BulkVerb::Close, TaskPhase::Closed).await,
-            Verb::Logs { id, follow: false } => logs(client, id).await.map(drop),
-            Verb::Logs { id, follow: true } => follow(client, id, &mut 0).await.map(drop),
+            Verb::Logs { id, follow: false } => logs(client, &format!("/tasks/{id}/timeline")).await,
+            Verb::Logs { id, follow: true } => follow(client, id, &mut Shown::default()).await.map(drop),
             Verb::Diff { id, from, to } => print_diff(client, &format!("/tasks/{id}/diff"), from, to).await,
             Verb::Message { id, text, wait } => {
                 let text = said(text)?;
@@ -573,7 +573,7 @@ async fn show_one(client: &Client, id: TaskId) -> Result<(), Failure> {
     }
     field("cost", cost(&task));
     say::line("");
-    logs(client, id).await.map(drop)
+    logs(client, &format!("/tasks/{id}/timeline")).await
 }
 
 /// What it cost, of how much, and whether that is nearly or wholly spent.

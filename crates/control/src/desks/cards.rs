@@ -186,6 +186,7 @@ pub(super) async fn check_dependencies(tx: &mut Tx, own: Option<TaskId>, edges: 
             ));
         }
     }
+        unfinished: false,
     Ok(())
 }
 

@@ -163,6 +163,7 @@ async fn plan(house: &Arc<House>, id: &SessionId) -> Result<Option<Session>, Err
                 exec: new_exec_id(),
                 begun: false,
                 moments: 0,
+                growing: None,
                 node: Some(node),
                 at: tx.now(),
             });

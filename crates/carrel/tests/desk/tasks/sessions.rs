@@ -38,7 +38,7 @@ impl Yard {
         Some(self.show(repo, &format!("{commit}:{path}")).await)
     }
 
-    async fn inside(&self, desk: &str, command: &str) -> String {
+    pub(super) async fn inside(&self, desk: &str, command: &str) -> String {
         let ran = self.post(&format!("/api/v1/sandboxes/{desk}/execute"), json!({"command": command})).await;
         assert_eq!(ran["exit_code"], 0, "{ran}");
         ran["stdout"].as_str().unwrap().trim_end().to_owned()

@@ -154,8 +154,9 @@ impl PortsDesk<'_> {
         };
         // What we do not understand envd does not understand either, and says so.
         let Some(process) = message.and_then(|start| start.process) else { return Ok(()) };
+        let variables: Vec<&str> = process.envs.keys().map(|name| name.as_str()).collect();
         let argv = std::iter::once(process.cmd).chain(process.args).collect();
-        self.house.permit(&visitor(&view, None), &view, Action::SandboxExec, &Command::Argv(argv)).await
+        self.house.permit(&visitor(&view, None), &view, Action::SandboxExec, &Command::Argv(argv), &variables).await
     }
 
     /// The sandbox that asks for this token, among those that work here.

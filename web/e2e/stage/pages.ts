@@ -13,7 +13,7 @@ export interface Shown {
 
 export const PAGES: readonly Shown[] = [
   { name: 'board', path: '/' },
-  { name: 'task-talk', path: '/tasks/155' },
+  { name: 'task-talk', path: '/tasks/155', act: lines },
   { name: 'task-diff', path: '/tasks/155?tab=diff', act: lines },
   { name: 'task-review', path: '/tasks/149?tab=diff', act: said },
   { name: 'task-judge', path: '/tasks/149?tab=diff', act: judge },

@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { Plus } from 'lucide-react'
-import { useCallback, useDeferredValue, useMemo, useRef, useState } from 'react'
+import { useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react'
 import { say } from '../api/problem'
 import { repos } from '../api/queries'
 import { openSheet } from '../frame/sheets'
@@ -35,7 +35,11 @@ export function BoardPage() {
   const all = list.data
   const wanted = useDeferredValue(filter)
   const shown = useMemo(() => (all ?? []).filter((task) => passes(task, wanted)), [all, wanted])
-  const columns = useMemo(() => deal(shown), [shown])
+  const dealt = useRef<ReturnType<typeof deal>>(undefined)
+  const columns = useMemo(() => deal(shown, dealt.current), [shown])
+  useEffect(() => {
+    dealt.current = columns
+  }, [columns])
 
   const change = (next: Filter) => void navigate({ search: next, replace: true })
   const toggle = useCallback((id: number) => {

@@ -287,12 +287,15 @@ function Figure({
   value,
   note,
   isBad = false,
+  isGood = false,
 }: {
   name: string
   /** Nothing while it is not known. */
   value: string | undefined
   note: string
   isBad?: boolean
+  /** It is as it should be, and somebody looks here to see that. */
+  isGood?: boolean
 }) {
   return (
     <section className="rounded-2xl border border-line bg-card px-4 py-3.5 shadow-card">
@@ -300,7 +303,15 @@ function Figure({
       {value === undefined ? (
         <Skeleton className="my-1.5 h-7 w-16" />
       ) : (
-        <p className={cx('mt-0.5 font-serif text-display font-semibold', isBad && 'text-oxblood')}>{value}</p>
+        <p
+          className={cx(
+            'mt-0.5 font-serif text-display font-semibold',
+            isBad && 'text-oxblood',
+            isGood && 'text-lamp',
+          )}
+        >
+          {value}
+        </p>
       )}
       <p className="min-h-5 text-small text-faint">{note}</p>
     </section>
@@ -315,6 +326,7 @@ function Zero({ name, value, note }: { name: string; value: number | undefined; 
       value={value === undefined ? '–' : String(value)}
       note={note}
       isBad={(value ?? 0) > 0}
+      isGood={value === 0}
     />
   )
 }

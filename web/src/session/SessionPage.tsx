@@ -232,7 +232,9 @@ function Talk({ session }: { session: Session }) {
           onChange={(next) => show(next)}
           parts={parts}
           corner={
-            sandbox?.phase === 'ready' && <EditorButton sandboxId={sandbox.id} folder={folder ?? '/home'} />
+            sandbox?.phase === 'ready' && (
+              <EditorButton isSmall sandboxId={sandbox.id} folder={folder ?? '/home'} />
+            )
           }
         />
       </Halves>

@@ -86,7 +86,7 @@ export function BoardPage() {
 
   if (list.isError && !all) {
     return (
-      <div className="p-6">
+      <div className="mx-auto w-full max-w-xl px-6 py-16">
         <title>{t('Board · Carrel')}</title>
         <Trouble title={t('The tasks could not be listed')} detail={say(list.error)}>
           <Button onClick={() => void list.refetch()}>{t('Try again')}</Button>

@@ -103,6 +103,11 @@ export default function Chart({
 const clock = (at: number) => second(new Date(at * 1000).toISOString())
 
 function shape(times: readonly number[], series: readonly Series[]): uPlot.AlignedData {
+  // Without a moment there is no time either: an empty chart is one of now.
+  if (times.length === 0) {
+    const now = Date.now() / 1000
+    return [[now - SHORTEST_S, now], ...series.map(() => [null, null])] as uPlot.AlignedData
+  }
   return [[...times], ...series.map((it) => [...it.values])] as uPlot.AlignedData
 }
 

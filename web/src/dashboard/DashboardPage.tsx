@@ -113,19 +113,25 @@ export default function DashboardPage() {
         <Figure
           name={t('A desk is made in')}
           value={created(0.5)}
-          note={`p95 ${created(0.95)} · p99 ${created(0.99)}`}
+          note={
+            samples && created(0.5) === '–'
+              ? t('none was made yet')
+              : `p95 ${created(0.95)} · p99 ${created(0.99)}`
+          }
         />
         <Figure
           name={t('Task, start to merge')}
           value={cards && seconds(told.medianSeconds)}
           note={
-            cards
-              ? t('p95 {slow} · p99 {slowest} · {merged} merged', {
-                  slow: seconds(told.slowSeconds),
-                  slowest: seconds(told.slowestSeconds),
-                  merged: told.merged,
-                })
-              : ''
+            cards && told.merged === 0
+              ? t('nothing was merged yet')
+              : cards
+                ? t('p95 {slow} · p99 {slowest} · {merged} merged', {
+                    slow: seconds(told.slowSeconds),
+                    slowest: seconds(told.slowestSeconds),
+                    merged: told.merged,
+                  })
+                : ''
           }
         />
         <Figure

@@ -103,10 +103,10 @@ export default function Chart({
 const clock = (at: number) => second(new Date(at * 1000).toISOString())
 
 function shape(times: readonly number[], series: readonly Series[]): uPlot.AlignedData {
-  // Without a moment there is no time either: an empty chart is one of now.
-  if (times.length === 0) {
-    const now = Date.now() / 1000
-    return [[now - SHORTEST_S, now], ...series.map(() => [null, null])] as uPlot.AlignedData
+  // One moment alone would be drawn as a whole day, and none as the year 1970.
+  if (times.length < 2) {
+    const end = times[0] ?? Date.now() / 1000
+    return [[end - SHORTEST_S, end], ...series.map((it) => [null, it.values[0] ?? null])] as uPlot.AlignedData
   }
   return [[...times], ...series.map((it) => [...it.values])] as uPlot.AlignedData
 }

@@ -256,7 +256,7 @@ function Checkpoint({
         </span>
       </p>
       {(commit || moment.desk) && (
-        <div className="flex-wrap pl-7">
+        <div className="flex-wrap sm:pl-7">
           {commit && <code className="font-mono text-tiny text-faint">{commit.slice(0, 9)}</code>}
           {moment.desk && <code className="font-mono text-tiny text-faint">{moment.desk.sandbox_id}</code>}
           {commit && onSince && (

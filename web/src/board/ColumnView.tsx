@@ -61,7 +61,7 @@ export const ColumnView = memo(function ColumnView({
       aria-labelledby={heading}
       aria-disabled={isClosed ? true : undefined}
       className={cx(
-        'flex min-h-0 min-w-0 snap-start flex-col rounded-2xl border border-transparent bg-well/45 transition-[background-color,border-color,opacity] duration-150',
+        'relative flex min-h-0 min-w-0 snap-start flex-col rounded-2xl border border-transparent bg-well/45 transition-[background-color,border-color,opacity] duration-150',
         isClosed && 'opacity-55',
         canDrop && 'border-dashed border-line-strong',
         isOver && canDrop && 'border-lamp bg-lamp-wash',

@@ -279,6 +279,7 @@ def test_ports_have_names(make, url):
             return f"{refused.code} {refused.read().decode()}"
 
     assert soon(lambda: ask(host) == "<p>hello</p>"), ask(host)
+    assert ask(host.upper()) == "<p>hello</p>", "names of machines are the same in capitals"
     closed = ask(sandbox.get_host(8001))
     assert closed.startswith("502") and "port is not open" in closed and '"port":8001' in closed
     unknown = ask("8000-i0000000000000000000.localhost")

@@ -320,6 +320,8 @@ mod tests {
         let place = |port| Some(Ok(Place { id: id.clone(), port }));
         assert_eq!(asked(&[("host", "3000-i1234567890123456789.localhost:7070")]), place(3000));
         assert_eq!(asked(&[("host", "3000-i1234567890123456789-abc.x.org")]), place(3000));
+        // Names of machines are the same in capitals.
+        assert_eq!(asked(&[("host", "3000-I1234567890123456789.LocalHost:7070")]), place(3000));
         assert_eq!(asked(&[("host", "localhost"), ("e2b-sandbox-id", id.as_str())]), place(49_983));
         let both = [("host", "localhost"), ("e2b-sandbox-id", id.as_str()), ("e2b-sandbox-port", "8080")];
         assert_eq!(asked(&both), place(8080));

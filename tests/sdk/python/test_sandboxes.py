@@ -1,5 +1,6 @@
 """The life of sandboxes, through the synchronous SDK."""
 
+import asyncio
 import datetime
 import shutil
 import socket
@@ -11,6 +12,8 @@ import uuid
 
 import pytest
 from e2b import (
+    E2B,
+    AuthenticationException,
     CommandExitException,
     FileNotFoundException,
     InvalidArgumentException,
@@ -30,6 +33,36 @@ def soon(is_so, seconds=30):
             return True
         time.sleep(0.1)
     return False
+
+
+def test_a_client_that_was_told_everything_looks_for_nothing_around_it(monkeypatch, url, key):
+    for name in ("E2B_API_KEY", "E2B_API_URL", "E2B_SANDBOX_URL"):
+        monkeypatch.delenv(name)
+    with pytest.raises(AuthenticationException):
+        Sandbox.create()
+    client = E2B(api_key=key, api_url=url, sandbox_url=url)
+    sandbox = client.Sandbox.create(timeout=60)
+    try:
+        assert sandbox.commands.run("echo hi").stdout == "hi\n"
+        assert sandbox.sandbox_id in [it.sandbox_id for it in client.Sandbox.list().next_items()]
+    finally:
+        assert client.Sandbox.kill(sandbox.sandbox_id)
+    assert client.Template.exists("base") and client.Volume.list() is not None
+    assert client.Secret.list().next_items() is not None
+    other = E2B(api_key="e2b_" + "0" * 40, api_url=url, sandbox_url=url)
+    with pytest.raises(AuthenticationException):
+        other.Sandbox.create()
+
+    async def story():
+        assert await client.AsyncTemplate.exists("base") and await client.AsyncVolume.list() is not None
+        assert await client.AsyncSecret.list().next_items() is not None
+        sandbox = await client.AsyncSandbox.create(timeout=60)
+        try:
+            assert (await sandbox.commands.run("echo hi")).stdout == "hi\n"
+        finally:
+            await sandbox.kill()
+
+    asyncio.run(story())
 
 
 def test_a_sandbox_is_created_with_what_it_was_asked_for(make):

@@ -22,6 +22,7 @@ from e2b import (
     SandboxNotFoundException,
     SandboxQuery,
     SandboxState,
+    TimeoutException,
 )
 
 
@@ -183,6 +184,27 @@ def test_a_pause_keeps_processes_and_files(make):
     assert again.is_running() and again.files.read("kept.txt") == "kept"
     assert process.pid in [running.pid for running in again.commands.list()]
     assert sandbox.commands.run("echo same token").stdout == "same token\n", "the older handle goes on"
+
+
+def test_whoever_waits_for_a_command_is_told_of_the_pause_and_finds_it_again(make):
+    sandbox = make(timeout=60)
+    waited = sandbox.commands.run("sleep 1000", background=True, timeout=0)
+    sandbox.pause()
+    # Not after its own time: it has none.
+    with pytest.raises(TimeoutException):
+        waited.wait()
+    sandbox.connect(timeout=60)
+    again = sandbox.commands.connect(waited.pid, timeout=0)
+    assert again.kill()
+
+
+def test_whoever_waits_for_a_command_is_told_that_the_time_is_up(make):
+    sandbox = make(timeout=60, lifecycle={"on_timeout": "pause"})
+    waited = sandbox.commands.run("sleep 1000", background=True, timeout=0)
+    sandbox.set_timeout(1)
+    with pytest.raises(TimeoutException):
+        waited.wait()
+    assert sandbox.get_info().state == SandboxState.PAUSED
 
 
 def test_a_pause_without_memory_keeps_files_alone(make):

@@ -168,6 +168,39 @@ on_both_databases! {
         database.drop().await;
     }
 
+    async fn a_request_that_a_pause_overtakes_wakes_what_was_made_to_wake_and_is_told_where_it_was_not(database: TestDatabase) {
+        let (house, bare) = House::bare(&database).await;
+        for wakes in [true, false] {
+            let new = json!({"templateID": "base", "timeout": 60, "autoPause": true, "autoResume": {"enabled": wakes}});
+            let (_, made) = house.ask(house.request(Method::POST, "/v2/sandboxes").json(&new)).await;
+            let id = made["sandboxID"].as_str().unwrap().parse().unwrap();
+            let kept = bare.files(&id).join("kept");
+            // A file of which one half has come when the sandbox is put to sleep.
+            let (say, said) = tokio::sync::mpsc::channel::<std::io::Result<&str>>(1);
+            let said = futures::stream::unfold(said, async |mut said| Some((said.recv().await?, said)));
+            let upload = house
+                .request(Method::POST, &format!("/files?path={}", kept.display()))
+                .header("e2b-sandbox-id", made["sandboxID"].as_str().unwrap())
+                .header("content-type", "application/octet-stream")
+                .body(reqwest::Body::wrap_stream(said));
+            let uploaded = tokio::spawn(upload.send());
+            say.send(Ok("one half")).await.unwrap();
+            let paused = house.request(Method::POST, &format!("/sandboxes/{id}/pause")).json(&json!({})).send().await.unwrap();
+            assert!([204, 409].contains(&paused.status().as_u16()), "409 when it was woken before we looked");
+            let _ = say.send(Ok(", and the other")).await;
+            drop(say);
+            let uploaded = uploaded.await.unwrap().unwrap();
+            let (status, text) = (uploaded.status().as_u16(), uploaded.text().await.unwrap());
+            if wakes {
+                assert_eq!((status, std::fs::read_to_string(&kept).unwrap().as_str()), (200, "one half, and the other"), "{text}");
+            } else {
+                assert!(status == 502 && text.contains("it is paused") && !kept.exists(), "{status} {text}");
+            }
+        }
+        house.close().await;
+        database.drop().await;
+    }
+
     async fn a_pause_whose_end_nobody_wrote_down_is_found_out_by_whoever_connects(database: TestDatabase) {
         let bare = Bare::new();
         let patience = Patience { sweep: Duration::from_secs(3600), ..Setup::default().patience };

@@ -11,7 +11,7 @@ use std::{
 
 use axum::body::Body;
 use bytes::Bytes;
-use hyper::body::{Body as _, Frame, SizeHint};
+use hyper::body::{Frame, SizeHint};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 /// A body that is broken off by a bell.

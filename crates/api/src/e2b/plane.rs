@@ -277,6 +277,8 @@ async fn visit(doors: &Doors, place: Place, request: Request) -> Result<Response
     if to == Destination::Envd {
         // A signed address may stand at our own origin, and a file is whatever somebody wrote: a browser must not run it there.
         response.headers_mut().append(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static("sandbox"));
+    }
+    if to.is_told() {
         response = response.map(|body| Body::new(UntilAsleep::new(body, asleep)));
     }
     Ok(response)

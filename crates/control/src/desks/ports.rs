@@ -30,7 +30,7 @@ pub struct PortLine {
     pub(super) line: Box<dyn Line>,
     /// The host that a request names inside, when its sandbox has a wish.
     pub(super) host: Option<PortHost>,
-    /// Rings when its sandbox is put to sleep. Only whoever waits for envd is told.
+    /// Rings when its sandbox is put to sleep, for those who are told.
     pub(super) asleep: CancellationToken,
     pub(super) _busy: Busy,
 }

@@ -31,6 +31,9 @@ use crate::{
 /// So many sandboxes are asked whether a token is theirs.
 const MOST_ASKED: u32 = 5000;
 
+/// Where the code interpreter answers.
+const INTERPRETER: u16 = 49_999;
+
 /// Somebody at a sandbox's own door.
 #[derive(Debug, Clone, Copy)]
 pub struct Visit<'a> {
@@ -51,6 +54,14 @@ pub enum Destination {
     Envd,
     /// A port that something inside listens on.
     Port(u16),
+}
+
+impl Destination {
+    /// Whether whoever waits for an answer from there is told when the sandbox is put to sleep: what runs commands and cells.
+    /// Pages and their sockets stand still with it, and go on.
+    pub fn is_told(self) -> bool {
+        matches!(self, Destination::Envd | Destination::Port(INTERPRETER))
+    }
 }
 
 /// Why a visitor did not get in.
@@ -116,7 +127,7 @@ impl PortsDesk<'_> {
                     Destination::Envd => line,
                     Destination::Port(port) => wrapping::dress(&view, port, line).await?,
                 };
-                if visit.to != Destination::Envd {
+                if !visit.to.is_told() {
                     asleep = CancellationToken::new();
                 }
                 let busy = Busy::new(self.house, &view, Doing::Port);

@@ -163,7 +163,9 @@ async fn wake(
                 Ok(connection) => return Ok((status, axum::Json(connection)).into_response()),
                 // It sleeps, and its row does not say so: whoever let it could not write that down.
                 Err(refusal) if refusal.is_conflict() && !left.is_zero() => {
-                    desk.settle(grant, id).await?;
+                    if let Err(error) = desk.settle(grant, id).await {
+                        tracing::debug!(sandbox = %id, %error, "it is looked at again");
+                    }
                     let moves = |now: &SandboxView| now.updated_at != view.updated_at;
                     desk.until(grant, id, left.min(LOOKS_AGAIN), moves).await?;
                 }

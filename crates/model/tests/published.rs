@@ -438,6 +438,7 @@ fn task() -> Task {
         rebases: 3,
         told: Default::default(),
         fork_of: None,
+        from_session: None,
         score: None,
         created_by: KeyId::from_random([1; 8]),
         created_at: at(0),
@@ -452,8 +453,8 @@ fn task() -> Task {
 
 fn moment() -> Moment {
     Moment {
-        seq: 9,
         unfinished: false,
+        seq: 9,
         at: at(1),
         turn: 2,
         kind: MomentKind::Tool,

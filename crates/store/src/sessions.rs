@@ -211,10 +211,12 @@ impl Tx {
         Ok(())
     }
 
-    /// The first thing that was said in a session.
-    pub async fn first_moment(&mut self, session: &Session) -> Result<Option<Moment>, StoreError> {
-        let sql = "SELECT body FROM moments WHERE session_id = $1 ORDER BY seq LIMIT 1";
-        self.work.fetch_optional(sql, args![session.id.as_str()]).await?.as_ref().map(read_moment).transpose()
+    /// The first message in a session that its agent was not given yet.
+    pub async fn first_asked(&mut self, session: &Session) -> Result<Option<Moment>, StoreError> {
+        let sql =
+            "SELECT body FROM moments WHERE session_id = $1 AND seq > $2 AND kind = 'message' ORDER BY seq LIMIT 1";
+        let row = self.work.fetch_optional(sql, args![session.id.as_str(), session.delivered]).await?;
+        row.as_ref().map(read_moment).transpose()
     }
 
     /// The newest use of a tool that is known by this id in a session.

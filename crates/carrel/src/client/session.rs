@@ -3,8 +3,8 @@
 use carrel_model::{
     AgentId, RepoName, SessionId,
     public::{
-        Entry, Happening, NewInterruption, NewMessage, NewSession, NewSessionFork, Page, SandboxView, SessionView,
-        TaskPage, Timeline,
+        Entry, Happening, NewInterruption, NewMessage, NewSession, NewSessionFork, NewSessionTask, Page, SandboxView,
+        SessionView, TaskPage,
     },
     sandbox::Lifetime,
     session::Moment,
@@ -105,6 +105,27 @@ pub(crate) enum Verb {
         #[arg(long)]
         title: Option<String>,
     },
+    /// Write a task that goes on from a checkpoint, with its files and what was said until then
+    Task {
+        /// Its id, or the beginning of it
+        id: String,
+        /// In a few words; what the session is called when left out
+        title: Option<String>,
+        /// What is left to do; `-` reads standard input
+        #[arg(long)]
+        prompt: Option<String>,
+        /// The place of the checkpoint on the timeline; the newest one when left out
+        #[arg(long, value_name = "SEQ")]
+        from: Option<i64>,
+        /// Another agent
+        #[arg(long)]
+        agent: Option<AgentId>,
+        /// Begin at once
+        #[arg(long)]
+        start: bool,
+        #[command(flatten)]
+        wait: task::Wait,
+    },
     /// Let the desk of a session sleep
     Pause {
         /// Its id, or the beginning of it
@@ -179,6 +200,12 @@ impl Verb {
                 let request = client.request(Method::POST, &format!("/sessions/{id}/fork"))?;
                 let session = client.fetch(request.json(&NewSessionFork { from, agent, title })).await?;
                 show(client, &[session], false)
+            }
+            Verb::Task { id, title, prompt, from, agent, start, wait } => {
+                let id = resolve(client, &id).await?;
+                let prompt = prompt.map(task::said).transpose()?;
+                let new = NewSessionTask { from, title, prompt, agent, start: start || wait.is_asked() };
+                wait.write(client, &format!("/sessions/{id}/task"), None, &new).await
             }
             Verb::Pause { id } => act(client, &id, "pause").await,
             Verb::Resume { id } => act(client, &id, "resume").await,

@@ -348,7 +348,7 @@ impl New {
             prompt: self.prompt.map(said).transpose()?,
             agent: self.agent,
             base: self.base,
-            start: self.start || self.wait.wait.is_some(),
+            start: self.start || self.wait.is_asked(),
             priority,
             due: self.due,
             labels: self.labels,
@@ -357,14 +357,7 @@ impl New {
             network: mode.map(|mode| NewNetwork { mode, allow, ..NewNetwork::default() }),
             budget_usd: self.budget,
         };
-        let mut request = client.request(Method::POST, "/tasks")?.query(&self.wait.query(TaskPhase::InReview));
-        if let Some(key) = &self.idempotency_key {
-            request = request.header("Idempotency-Key", key);
-        }
-        let waiting = self.wait.progress("working");
-        let answer = client.send(request.json(&new)).await?;
-        waiting.finish_and_clear();
-        self.wait.finish(client, answer, TaskPhase::InReview).await
+        self.wait.write(client, "/tasks", self.idempotency_key.as_deref(), &new).await
     }
 }
 
@@ -465,6 +458,28 @@ impl Act {
 }
 
 impl Wait {
+    pub(super) fn is_asked(&self) -> bool {
+        self.wait.is_some()
+    }
+
+    /// Writes a card, and waits until its pull request is open when that is asked for.
+    pub(super) async fn write(
+        &self,
+        client: &Client,
+        place: &str,
+        key: Option<&str>,
+        card: &impl serde::Serialize,
+    ) -> Result<(), Failure> {
+        let mut request = client.request(Method::POST, place)?.query(&self.query(TaskPhase::InReview));
+        if let Some(key) = key {
+            request = request.header("Idempotency-Key", key);
+        }
+        let waiting = self.progress("working");
+        let answer = client.send(request.json(card)).await?;
+        waiting.finish_and_clear();
+        self.finish(client, answer, TaskPhase::InReview).await
+    }
+
     fn query(&self, usual: TaskPhase) -> Vec<(&'static str, String)> {
         let Some(phase) = self.wait else { return Vec::new() };
         vec![("wait", phase.unwrap_or(usual).word().to_owned()), ("timeout", self.wait_timeout.to_string())]

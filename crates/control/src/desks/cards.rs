@@ -23,7 +23,16 @@ pub(super) struct Card {
     pub(super) base: Branch,
     pub(super) network: Network,
     pub(super) fork: Option<Fork>,
+    pub(super) talk: Option<Talk>,
     pub(super) new: NewTask,
+}
+
+/// A session that a card goes on from: the checkpoint, and what was said and done up to there.
+pub(super) struct Talk {
+    pub(super) of: SessionId,
+    pub(super) seq: i64,
+    pub(super) commit: CommitId,
+    pub(super) past: Vec<Moment>,
 }
 
 /// What an attempt begins at.
@@ -35,13 +44,16 @@ pub(super) struct Fork {
 
 /// Writes a card and begins its conversation.
 pub(super) async fn write(tx: &mut Tx, card: Card) -> Result<Task, Error> {
-    let Card { grant, agent, repo, base, network, fork, new } = card;
+    let Card { grant, agent, repo, base, network, fork, talk, new } = card;
     let id = tx.next_task_id().await?;
     check_dependencies(tx, Some(id), &new.depends_on).await?;
     let prompt = new.prompt.clone().unwrap_or_else(|| new.title.clone());
     let now = tx.now();
     let mut session = new_session(&grant, new_session_id(), agent.clone(), new.title.clone(), now);
     (session.repo, session.task_id) = (Some(repo.name.clone()), Some(id));
+    if let Some(talk) = &talk {
+        take_over(tx, id, &mut session, talk).await?;
+    }
     let format = repo.rules.branch_format.clone().unwrap_or_default();
     let mut task = Task {
         id,
@@ -50,7 +62,10 @@ pub(super) async fn write(tx: &mut Tx, card: Card) -> Result<Task, Error> {
         prompt: prompt.clone(),
         agent,
         base,
-        base_commit: fork.as_ref().and_then(|fork| fork.commit.clone()),
+        base_commit: match &talk {
+            Some(talk) => Some(talk.commit.clone()),
+            None => fork.as_ref().and_then(|fork| fork.commit.clone()),
+        },
         branch: format.of(id),
         priority: new.priority.map_or(0, Into::into),
         due: new.due,
@@ -79,6 +94,7 @@ pub(super) async fn write(tx: &mut Tx, card: Card) -> Result<Task, Error> {
         rebases: 0,
         told: Default::default(),
         fork_of: fork.map(|fork| fork.of),
+        from_session: talk.map(|talk| talk.of),
         score: None,
         created_by: grant.key.clone(),
         created_at: now,
@@ -99,6 +115,24 @@ pub(super) async fn write(tx: &mut Tx, card: Card) -> Result<Task, Error> {
     let line = AuditLine::by(&grant, Action::TaskCreate.word(), Some(id.to_string()), Outcome::Done, now);
     tx.audit(&line).await?;
     Ok(task)
+}
+
+/// What was said in another session was said in this one, and both say where it went on.
+async fn take_over(tx: &mut Tx, id: TaskId, session: &mut Session, talk: &Talk) -> Result<(), Error> {
+    for moment in &talk.past {
+        tx.complete(session, moment.clone()).await?;
+    }
+    session.turns = talk.past.last().map_or(0, |moment| moment.turn);
+    // All of it was heard; who goes on is told of it, for it was not there.
+    (session.last_seq, session.asked, session.delivered) = (talk.seq, talk.seq, talk.seq);
+    let text = format!("This goes on from session {}, at moment {}.", talk.of, talk.seq);
+    tx.say(session, moment(MomentKind::Note, Voice::House, text)).await?;
+    if let Some(mut origin) = tx.lock_session(&talk.of).await? {
+        let text = format!("Task {id} goes on from moment {}.", talk.seq);
+        tx.say(&mut origin, moment(MomentKind::Note, Voice::House, text)).await?;
+        tx.put_session(&mut origin).await?;
+    }
+    Ok(())
 }
 
 pub(super) fn new_session(
@@ -152,6 +186,7 @@ pub(crate) fn moment(kind: MomentKind, role: Voice, text: impl Into<String>) -> 
         kind,
         role,
         text: text.into(),
+        unfinished: false,
         tool: None,
         commit: None,
         files: Vec::new(),
@@ -186,7 +221,6 @@ pub(super) async fn check_dependencies(tx: &mut Tx, own: Option<TaskId>, edges: 
             ));
         }
     }
-        unfinished: false,
     Ok(())
 }
 

@@ -14,7 +14,7 @@ use carrel_store::{News, TaskFilter, Tx};
 
 use super::{
     agents,
-    cards::{Card, Fork, base_of, check_dependencies, moment, write},
+    cards::{Card, Fork, Talk, base_of, check_dependencies, moment, write},
     quotas, repos, see_request,
     verbs::{Verb, apply, take_up},
 };
@@ -61,6 +61,17 @@ impl TasksDesk<'_> {
         new: NewTask,
         idempotency: Option<Idempotency>,
     ) -> Result<(TaskView, bool), Error> {
+        self.create_from(grant, new, None, idempotency).await
+    }
+
+    /// The same, for a card that goes on from a session.
+    pub(super) async fn create_from(
+        &self,
+        grant: &Grant,
+        new: NewTask,
+        talk: Option<Talk>,
+        idempotency: Option<Idempotency>,
+    ) -> Result<(TaskView, bool), Error> {
         let agent = self.agent_for(grant, new.agent.clone());
         let subject = Subject::Task { id: None, agent: &agent, sandbox: None };
         self.house.admit(grant, Action::TaskCreate, subject).await?;
@@ -76,7 +87,7 @@ impl TasksDesk<'_> {
             Some(network) => network.policy().map_err(|fields| Error::Invalid { fields })?,
             None => repo.rules.network.and(&found.network),
         };
-        let card = Card { grant: grant.clone(), agent, repo, base, network, fork: None, new };
+        let card = Card { grant: grant.clone(), agent, repo, base, network, fork: None, talk, new };
         let most = self.house.settings.work.quotas.clone();
         let written = self.house.store.change(move |tx| {
             Box::pin(async move {
@@ -159,7 +170,7 @@ impl TasksDesk<'_> {
                 }
                 if let Some(prompt) = change.prompt {
                     task.prompt.clone_from(&prompt);
-                    if let Some(mut first) = tx.first_moment(session).await? {
+                    if let Some(mut first) = tx.first_asked(session).await? {
                         first.text = prompt;
                         tx.complete(session, first).await?;
                     }
@@ -325,6 +336,7 @@ impl TasksDesk<'_> {
                         base: task.base.clone(),
                         network: task.network.clone(),
                         fork: Some(fork.clone()),
+                        talk: None,
                         new,
                     };
                     tasks.push(write(tx, card).await?);

@@ -211,7 +211,7 @@ impl Hand<'_> {
             self.record(move |task| task.base_commit = Some(commit)).await?;
             return Ok(());
         }
-        if task.fork_of.is_some() && task.sandbox_id.is_none() && self.take_over_save().await? {
+        if task.goes_on() && task.sandbox_id.is_none() && self.take_over_save().await? {
             return Ok(());
         }
         let Some(sandbox) = &task.sandbox_id else { return self.draw_desk(None, task.attempts).await };

@@ -176,7 +176,7 @@ impl TasksDesk<'_> {
             Some(network) => network.policy().map_err(|fields| Error::Invalid { fields })?,
             None => Default::default(),
         };
-        Ok(Card { grant: grant.clone(), agent, repo, base, network, fork: None, new })
+        Ok(Card { grant: grant.clone(), agent, repo, base, network, fork: None, talk: None, new })
     }
 
     /// Brings the commits into the mirror.

@@ -184,6 +184,33 @@ async fn a_card_that_would_begin_where_nobody_can_says_why_and_begins_when_that_
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_card_that_is_closed_while_its_upstream_is_away_leaves_no_branch_there() {
+    let yard = Yard::open().await;
+    let upstream = yard.repo("hello").await;
+    yard.agent("scribe", COMMITS).await;
+    let task = yard.task("hello", "scribe", "Write down a wish", "in_review").await;
+    let branch = format!("refs/heads/{}", task["branch"].as_str().unwrap());
+    let branches = async || git(Some(&upstream), &["for-each-ref", "--format=%(refname)", "refs/heads"]).await;
+    assert!(branches().await.contains(&branch));
+
+    let away = upstream.with_extension("away");
+    std::fs::rename(&upstream, &away).unwrap();
+    yard.post(&format!("/api/v1/tasks/{}/close", task["id"]), json!({})).await;
+    loop {
+        let task = yard.look(&format!("/api/v1/tasks/{}", task["id"])).await;
+        assert_ne!(task["phase"], "closed", "its branch would stay there");
+        if task["doing"].as_str().is_some_and(|doing| doing.contains("its branch is still upstream")) {
+            break;
+        }
+    }
+    std::fs::rename(&away, &upstream).unwrap();
+    let wait = format!("/api/v1/tasks/{}/close?wait=closed&timeout={PATIENCE}", task["id"]);
+    assert_eq!(yard.post(&wait, json!({})).await["phase"], "closed");
+    assert!(!branches().await.contains(&branch), "{}", branches().await);
+    yard.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_upstream_in_a_bad_mood_holds_a_pull_up_and_takes_nothing_from_it() {
     let yard = Yard::open().await;
     let (folder, work) = (yard.house.folder().join("web"), yard.repo("source").await);

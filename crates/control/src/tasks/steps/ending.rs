@@ -85,6 +85,11 @@ impl Hand<'_> {
             }
         }
         if let Err(error) = pulls::take_back(house, task).await {
+            let error = match error {
+                // A folder on a disk that comes back is away, too.
+                Error::NotFound { what } => Error::Unavailable { why: what, source: None },
+                error => error,
+            };
             // Who is away for a moment is asked again, so that nothing of ours stays there.
             if task.attempts < TAKE_BACK_TRIES
                 && matches!(error, Error::Unavailable { source: None, .. } | Error::Limited { .. })

@@ -19,7 +19,10 @@ use crate::{
     Error, ExecsDesk, Running, SandboxesDesk,
     desks::{agents, cards::moment, sessions::no_session},
     house::House,
-    inside::activity::{Busy, Doing},
+    inside::{
+        activity::{Busy, Doing},
+        met,
+    },
     tasks::{sleep::Sleep, tape::Tape},
 };
 
@@ -111,6 +114,7 @@ where
         }
     }
     let exec = settled(house, &turn.exec).await?;
+    let met = exec.as_ref().and_then(|exec| met::in_note(exec.note.as_deref()?)).map(str::to_owned);
     let (mut code, mut status) = exec.map_or((None, ExecStatus::Lost), |exec| (exec.exit_code, exec.status));
     // It may have come to its end while nobody followed it.
     if status == ExecStatus::Lost
@@ -138,7 +142,13 @@ where
         let why = "the agent was lost with its desk".to_owned();
         return Ok(Went::Ended(Ending::Failed { why, failure: Failure::Transient }));
     }
-    Ok(Went::Ended(over.ending))
+    Ok(Went::Ended(match (over.ending, met) {
+        // An agent that the kernel ended cannot say why.
+        (Ending::Failed { why, failure }, Some(met)) => {
+            Ending::Failed { why: format!("{}; {met}", why.trim_end_matches('.')), failure }
+        }
+        (ending, _) => ending,
+    }))
 }
 
 /// A save that is under way beside the reading: it waits for nothing that is written down meanwhile, and goes with the turn.

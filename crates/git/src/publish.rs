@@ -98,23 +98,29 @@ impl Mirror {
             return Ok(());
         }
         let error = understand(&String::from_utf8_lossy(&answer.output), &answer.said);
-        if matches!(error, GitError::Moved { .. }) && self.are_there(upstream, moves).await? {
-            // A page in the place of the upstream looks like one that has nothing.
-            return Err(GitError::Unreachable { why: "it seemed to have moved, and has not".into() });
+        if !matches!(error, GitError::Moved { .. } | GitError::Denied { .. }) {
+            return Err(error);
         }
-        Err(error)
+        match (&error, self.stand(upstream, moves).await) {
+            // It was done, its answer was lost, and whoever asked again was late.
+            (_, Ok((_, true))) => Ok(()),
+            // A page in the place of the upstream looks like one that has nothing.
+            (GitError::Moved { .. }, Ok((true, _))) => {
+                Err(GitError::Unreachable { why: "it seemed to have moved, and has not".into() })
+            }
+            _ => Err(error),
+        }
     }
 
-    /// Whether every branch is upstream where it must be before it moves.
-    async fn are_there(&self, upstream: &Upstream, moves: &[Move]) -> Result<bool, GitError> {
+    /// Whether all branches are upstream where they must be before they move, and whether they are where they go.
+    async fn stand(&self, upstream: &Upstream, moves: &[Move]) -> Result<(bool, bool), GitError> {
+        let (mut before, mut after) = (true, true);
         for step in moves {
-            if let Some(branch) = step.name.branch()
-                && self.upstream_tip(upstream, &branch).await? != step.from
-            {
-                return Ok(false);
-            }
+            let Some(branch) = step.name.branch() else { return Ok((false, false)) };
+            let tip = self.upstream_tip(upstream, &branch).await?;
+            (before, after) = (before && tip == step.from, after && tip == step.to);
         }
-        Ok(true)
+        Ok((before, after))
     }
 
     /// Where a branch is upstream, asked now.

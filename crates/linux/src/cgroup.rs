@@ -33,6 +33,8 @@ const BELLS_REST: Duration = Duration::from_millis(10);
 #[derive(Debug, Clone, Default)]
 pub struct Hierarchies {
     unified: Option<PathBuf>,
+    /// Other folders of this house in the unified hierarchy, whose cgroups are found and in which none is made.
+    earlier: Vec<PathBuf>,
     /// The controllers that the unified hierarchy gives to our cgroups.
     unified_controllers: Vec<String>,
     old: BTreeMap<String, PathBuf>,
@@ -89,6 +91,8 @@ impl Hierarchies {
         for line in mounts.lines() {
             let Some((place, kind, options)) = cgroup_mount(line) else { continue };
             match kind {
+                // Where it is mounted twice, the first will do.
+                "cgroup2" if found.unified.is_some() => {}
                 "cgroup2" => found.open_unified(&place, house),
                 _ => {
                     for controller in CONTROLLERS.iter().filter(|name| options.split(',').any(|o| o == **name)) {
@@ -104,8 +108,7 @@ impl Hierarchies {
     }
 
     fn open_unified(&mut self, mount: &Path, house: &str) {
-        let roots = [mount.to_owned(), own_cgroup(mount).unwrap_or_else(|| mount.to_owned())];
-        for root in roots {
+        for root in roots(mount) {
             let folder = root.join("carrel").join(house);
             if fs::create_dir_all(&folder).is_err() {
                 continue;
@@ -116,6 +119,10 @@ impl Hierarchies {
                 close_unified(&folder, &CONTROLLERS);
                 self.unified_controllers.clear();
                 continue;
+            }
+            if root != mount {
+                // An earlier life of this house may have been given another cgroup, and what it began lives there.
+                self.earlier = houses_below(mount, house).into_iter().filter(|earlier| *earlier != folder).collect();
             }
             self.unified = Some(folder);
             return;
@@ -149,8 +156,9 @@ impl Hierarchies {
 
     /// The cgroups of a jail, made or not.
     pub fn cgroup(&self, name: &str) -> Cgroup {
+        let earlier = self.earlier.iter().map(|folder| folder.join(name)).find(|place| place.exists());
         Cgroup {
-            unified: self.unified.as_ref().map(|folder| folder.join(name)),
+            unified: earlier.or_else(|| Some(self.unified.as_ref()?.join(name))),
             new: self.unified_controllers.clone(),
             old: self.old.iter().map(|(controller, folder)| (controller.clone(), folder.join(name))).collect(),
         }
@@ -159,7 +167,7 @@ impl Hierarchies {
     /// The names of all cgroups that exist in this house.
     pub fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
-        for folder in self.unified.iter().chain(self.old.values()) {
+        for folder in self.unified.iter().chain(&self.earlier).chain(self.old.values()) {
             let entries = fs::read_dir(folder).into_iter().flatten().flatten();
             let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
             names.extend(folders.filter_map(|entry| entry.file_name().into_string().ok()));
@@ -171,7 +179,7 @@ impl Hierarchies {
 
     /// Removes the house's own folders, when they are empty.
     pub fn close(&self) {
-        self.unified.iter().for_each(|folder| close_unified(folder, &CONTROLLERS));
+        self.unified.iter().chain(&self.earlier).for_each(|folder| close_unified(folder, &CONTROLLERS));
         for folder in self.old.values() {
             let _ = fs::remove_dir(folder);
             if let Some(parent) = folder.parent() {
@@ -536,7 +544,7 @@ fn words(file: &Path) -> BTreeSet<String> {
 }
 
 /// The place, kind and options of a mount of cgroups.
-fn cgroup_mount(line: &str) -> Option<(PathBuf, &str, &str)> {
+pub(crate) fn cgroup_mount(line: &str) -> Option<(PathBuf, &str, &str)> {
     let (before, after) = line.split_once(" - ")?;
     let mut after = after.split(' ');
     let kind = after.next().filter(|kind| *kind == "cgroup" || *kind == "cgroup2")?;
@@ -544,6 +552,25 @@ fn cgroup_mount(line: &str) -> Option<(PathBuf, &str, &str)> {
     // A mount of a part of the hierarchy, as containers see it, works the same way.
     let place = before.split(' ').nth(4)?;
     Some((PathBuf::from(place), kind, options))
+}
+
+/// Where in the unified hierarchy a house may be: at its top, or in our own cgroup.
+pub(crate) fn roots(mount: &Path) -> Vec<PathBuf> {
+    std::iter::once(mount.to_owned()).chain(own_cgroup(mount)).collect()
+}
+
+/// The folders of a house anywhere below a cgroup.
+fn houses_below(top: &Path, house: &str) -> Vec<PathBuf> {
+    let (mut found, mut left) = (Vec::new(), vec![top.to_owned()]);
+    while let Some(folder) = left.pop() {
+        let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
+        let below = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).map(|entry| entry.path());
+        match folder.file_name().is_some_and(|name| name == "carrel") {
+            true => found.extend(below.filter(|place| place.file_name().is_some_and(|name| name == house))),
+            false => left.extend(below),
+        }
+    }
+    found
 }
 
 /// Our own cgroup in the unified hierarchy, or the one that we moved out of: a plain user may have been given it.

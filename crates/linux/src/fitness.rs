@@ -1,6 +1,11 @@
 //! What this host offers for jails. It looks and changes nothing.
 
-use std::fs;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use crate::cgroup::{cgroup_mount, roots};
 
 /// One thing that a full jail wants.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +33,11 @@ pub fn survey() -> Vec<Finding> {
     let found = |what, there, detail: &str, hint| Finding { what, there, detail: detail.to_owned(), hint };
     let root = rustix::process::geteuid().is_root();
     let filesystems = fs::read_to_string("/proc/filesystems").unwrap_or_default();
-    let has = |name: &str| filesystems.lines().any(|line| line.split_whitespace().last() == Some(name));
+    // Most distributions have it as a module, which the kernel loads when somebody first asks.
+    let modules = Path::new("/lib/modules").join(rustix::system::uname().release().to_string_lossy().as_ref());
+    let modules = fs::read_to_string(modules.join("modules.dep")).unwrap_or_default();
+    let overlay = filesystems.lines().any(|line| line.split_whitespace().last() == Some("overlay"))
+        || modules.contains("/overlay.ko");
     let most = fs::read_to_string("/proc/sys/user/max_user_namespaces").unwrap_or_default();
     // Some distributions have a switch of their own for plain users.
     let barred =
@@ -58,9 +67,9 @@ pub fn survey() -> Vec<Finding> {
         ),
         found(
             "overlay",
-            has("overlay"),
-            if has("overlay") { "in the kernel" } else { "not in the kernel" },
-            (!has("overlay")).then_some("modprobe overlay"),
+            overlay,
+            if overlay { "in the kernel" } else { "not in the kernel" },
+            (!overlay).then_some("modprobe overlay"),
         ),
         found(
             "seccomp",
@@ -74,33 +83,17 @@ pub fn survey() -> Vec<Finding> {
 /// The controllers of cgroups that this user can use, and how processes are frozen; each a word.
 pub fn controllers() -> Vec<String> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-    let ours = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let is_ours = |place: &PathBuf| rustix::fs::access(place, rustix::fs::Access::WRITE_OK).is_ok();
     let mut found = Vec::new();
-    // Groups are made at the top, or in the one that we are in where that was given to us.
-    let is_ours = |place: &str| {
-        let own = ours.lines().filter_map(|line| line.rsplit(':').next()).map(|path| format!("{place}{path}"));
-        let mut places = std::iter::once(place.to_owned()).chain(own);
-        places.any(|place| rustix::fs::access(place, rustix::fs::Access::WRITE_OK).is_ok())
-    };
-    for line in mounts.lines() {
-        let Some((before, after)) = line.split_once(" - ") else { continue };
-        let place = before.split(' ').nth(4).unwrap_or_default();
-        if !is_ours(place) {
-            continue;
-        }
-        match after.split(' ').next() {
-            Some("cgroup2") => {
-                found.push("freeze (v2)".to_owned());
-                let listed = fs::read_to_string(format!("{place}/cgroup.controllers")).unwrap_or_default();
-                found.extend(
-                    listed.split_whitespace().filter(|name| USED.contains(name)).map(|name| format!("{name} (v2)")),
-                );
-            }
-            Some("cgroup") => {
-                let options = after.rsplit(' ').next().unwrap_or_default();
-                found.extend(options.split(',').filter(|name| USED.contains(name)).map(|name| format!("{name} (v1)")));
-            }
-            _ => {}
+    for (place, kind, options) in mounts.lines().filter_map(cgroup_mount) {
+        if kind == "cgroup" {
+            let offered = options.split(',').filter(|name| USED.contains(name) && is_ours(&place));
+            found.extend(offered.map(|name| format!("{name} (v1)")));
+        } else if let Some(root) = roots(&place).into_iter().find(is_ours) {
+            found.push("freeze (v2)".to_owned());
+            let listed = fs::read_to_string(root.join("cgroup.controllers")).unwrap_or_default();
+            let offered = listed.split_whitespace().filter(|name| USED.contains(name));
+            found.extend(offered.map(|name| format!("{name} (v2)")));
         }
     }
     found

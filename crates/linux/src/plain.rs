@@ -16,7 +16,7 @@ use rustix::{
 
 use crate::{
     jail::{Jail, Mishap},
-    rootfs::fresh,
+    rootfs::{DESCRIPTORS, fresh, is_unheard_of, name_lowers, open_layers},
     sys::{self, NODEV, NOEXEC, NOSUID, RDONLY},
 };
 
@@ -44,12 +44,28 @@ pub(crate) fn assemble(jail: &Jail) -> Result<Vec<OwnedFd>, Mishap> {
 }
 
 fn overlay(jail: &Jail) -> io::Result<OwnedFd> {
+    let one_by_one = |overlay: &OwnedFd| {
+        jail.layers.iter().rev().try_for_each(|layer| fsconfig_set_string(overlay, "lowerdir+", layer))
+    };
+    match lay_over(jail, |overlay| Ok(one_by_one(overlay)?)) {
+        // Before 6.5 the kernel wants all of them in one word.
+        Err(error) if is_unheard_of(&error) => {
+            let (here, layers) =
+                (rustix::fs::open(".", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?, open_layers(&jail.layers)?);
+            rustix::process::chdir(DESCRIPTORS)?;
+            let made = lay_over(jail, |overlay| name_lowers(overlay, &layers));
+            rustix::process::fchdir(here)?;
+            made
+        }
+        made => made,
+    }
+}
+
+fn lay_over(jail: &Jail, give_lowers: impl Fn(&OwnedFd) -> io::Result<()>) -> io::Result<OwnedFd> {
     let overlay = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
     fsconfig_set_string(&overlay, "source", "carrel")?;
     fsconfig_set_flag(&overlay, "userxattr")?;
-    for layer in jail.layers.iter().rev() {
-        fsconfig_set_string(&overlay, "lowerdir+", layer)?;
-    }
+    give_lowers(&overlay)?;
     fsconfig_set_string(&overlay, "upperdir", &*jail.upper)?;
     fsconfig_set_string(&overlay, "workdir", &*jail.work)?;
     fsconfig_create(&overlay)?;

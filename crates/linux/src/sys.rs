@@ -306,9 +306,9 @@ pub(crate) fn exited_well(child: &OwnedFd) -> io::Result<bool> {
     }
 }
 
-/// A namespace of mounts for this process alone. Only for a process with a single thread.
+/// A namespace of mounts for this thread alone, which also has its own working directory from now on.
 pub(crate) fn new_mount_namespace() -> io::Result<()> {
-    // SAFETY: with a single thread nobody else relies on the former one.
+    // SAFETY: changes only what this thread sees.
     if unsafe { libc::unshare(libc::CLONE_NEWNS) } == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 

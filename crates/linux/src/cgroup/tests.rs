@@ -98,6 +98,26 @@ fn what_is_offered_is_asked_for_in_one_breath() {
     assert!(!paper.path().join(SERVERS).exists(), "nobody had to move");
 }
 
+#[test]
+fn what_an_earlier_life_began_in_another_cgroup_is_found_there() {
+    let top = Paper::with(&[]);
+    let [before, now] =
+        ["app.slice/run-1.scope", "app.slice/run-2.scope"].map(|scope| top.path().join(scope).join("carrel/house"));
+    for folder in
+        [before.join("old"), now.join("new"), top.path().join("app.slice/run-1.scope/carrel/neighbour/theirs")]
+    {
+        fs::create_dir_all(folder).expect("made");
+    }
+    let mut houses = houses_below(top.path(), "house");
+    houses.sort();
+    assert_eq!(houses, [before.clone(), now.clone()]);
+    let found = Hierarchies { unified: Some(now.clone()), earlier: vec![before.clone()], ..Hierarchies::default() };
+    assert_eq!(found.names(), ["new", "old"]);
+    let place = |name: &str| found.cgroup(name).unified;
+    assert_eq!((place("old"), place("new")), (Some(before.join("old")), Some(now.join("new"))));
+    assert_eq!(place("next"), Some(now.join("next")), "what is begun is begun here");
+}
+
 /// A cgroup of the real kernel, somewhere below its first, which offers one real controller.
 struct Real {
     path: PathBuf,

@@ -845,8 +845,17 @@ tell_all([lambda n=n: os.setxattr('/tmp/marked-' + str(os.getuid()), n, b'y') fo
         Both,
         r#"
 write('/tmp/guarded-' + str(os.getuid()), b'x')
-tell_all([lambda n=n: os.setxattr('/tmp/guarded-' + str(os.getuid()), n, b'y') for n in ('security.SMACK64', 'security.ima', 'security.evm', 'security.x')])"#,
+tell_all([lambda n=n: os.setxattr('/tmp/guarded-' + str(os.getuid()), n, b'y') for n in ('security.ima', 'security.evm')])"#,
         &["EPERM", "EOPNOTSUPP", "EOPNOTSUPP EPERM"],
+    ),
+    (
+        "set marks that no guard of the kernel reads",
+        Both,
+        // Kernels before 6.11 that have BPF among their guards let everybody, outside too, set these on files of their own.
+        r#"
+write('/tmp/unguarded-' + str(os.getuid()), b'x')
+tell_all([lambda n=n: os.setxattr('/tmp/unguarded-' + str(os.getuid()), n, b'y') for n in ('security.SMACK64', 'security.x')])"#,
+        &["EPERM", "EOPNOTSUPP", "EOPNOTSUPP EPERM", "ok"],
     ),
     (
         "see marks of the overlay",

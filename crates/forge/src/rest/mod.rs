@@ -187,7 +187,8 @@ impl Rest {
             "status" => status.as_u16().to_string())
         .increment(1);
         let body = self.read(response).await?;
-        if !status.is_success() && !(known.is_some() && status == StatusCode::NOT_MODIFIED) {
+        let is_as_known = known.is_some() && status == StatusCode::NOT_MODIFIED;
+        if !status.is_success() && !is_as_known {
             let error = self.pacing.refused(status, &headers, &body, ask.resource);
             return Err(Unanswered { status: Some(status), error });
         }

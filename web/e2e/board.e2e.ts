@@ -222,6 +222,9 @@ describe('a question', () => {
     await cardIn(id, 'needs_you')
       .getByText(/Shall I go on/)
       .waitFor()
+    await cardIn(id, 'needs_you')
+      .getByRole('img', { name: /has a question/ })
+      .waitFor()
     await expect.poll(() => visitor.page.title()).toMatch(/^\(1\) /)
   })
 

@@ -99,6 +99,16 @@ describe('a drag', () => {
     await cardIn(id, 'done').waitFor({ timeout: 90_000 })
     expect((await task(id)).phase).toBe('merged')
   })
+
+  it('to Done closes a wish that nobody began, after asking', async () => {
+    const { id } = await write({ title: 'Not wanted any more' })
+    await cardIn(id, 'backlog').waitFor()
+    await drag(id, 'done')
+    await question().getByText(`Close task-${id} without merging?`).waitFor()
+    await answer('Close')
+    await cardIn(id, 'done').waitFor()
+    await reaches(id, 'closed')
+  })
 })
 
 describe('a card', () => {

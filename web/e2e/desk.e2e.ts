@@ -217,7 +217,10 @@ describe('a preview', () => {
       const inside = visitor.page.frameLocator('iframe[data-preview="shown"]')
       const heading = inside.getByRole('heading', { name: 'Served from within' })
       await heading.waitFor()
-      expect(await heading.evaluate((it) => getComputedStyle(it).color)).toBe('rgb(1, 2, 3)')
+      // A heading is there before the styles are that it asks for.
+      await expect
+        .poll(() => heading.evaluate((it) => getComputedStyle(it).color), { timeout: 30_000 })
+        .toBe('rgb(1, 2, 3)')
       await inside.getByText('the module says hello').waitFor()
       expect(await inside.locator('#kept').innerText()).toBe('hello')
       await inside.locator('body[data-reached="nothing"]').waitFor()

@@ -29,9 +29,7 @@ afterAll(async () => {
 
 it.each(Object.entries(CHANGES))('%s', async (name, make) => {
   const body = make()
-  await visitor.page.route('**/api/v1/tasks/155/diff*', (route) =>
-    route.fulfill({ contentType: 'text/x-diff', body }),
-  )
+  stage.scene.diff = body
   await visitor.page.addInitScript(() => {
     const still: number[] = []
     Object.assign(window, { still })
@@ -63,5 +61,4 @@ it.each(Object.entries(CHANGES))('%s', async (name, make) => {
   await expect
     .poll(() => visitor.page.locator('[data-file]').count(), { timeout: 60_000 })
     .toBe(name.startsWith('one') ? 1 : 2_000)
-  await visitor.page.unroute('**/api/v1/tasks/155/diff*')
 })

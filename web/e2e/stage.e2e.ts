@@ -109,3 +109,63 @@ describe('a card', () => {
     await card.getByRole('img', { name: 'Sandbox gone' }).waitFor()
   })
 })
+
+describe('the page of a task', () => {
+  const opens = async (path: string) => {
+    await visitor.page.goto(`${stage.origin}/app${path}`)
+    await live()
+  }
+
+  it('says where it is, how it is kept apart, what it may reach and what it cost; one button follows its state', async () => {
+    await opens('/tasks/155')
+    const bar = visitor.page.locator('main header').first()
+    for (const fact of ['task-155', 'main', 'namespace', 'some hosts', '$0.42'])
+      await bar
+        .getByText(fact, { exact: fact !== '$0.42' })
+        .first()
+        .waitFor()
+    await bar.getByRole('link', { name: 'api' }).waitFor()
+    for (const [change, word] of [
+      [{ phase: 'backlog' }, 'Start'],
+      [{ phase: 'working' }, 'Stop'],
+      [{ phase: 'needs_you', needs: { reason: 'question', detail: 'Which colour?' } }, 'Answer'],
+      [{ phase: 'needs_you', needs: { reason: 'conflict', detail: 'In login.rs.' } }, 'Rebase again'],
+      [{ phase: 'failed', needs: null }, 'Try again'],
+      [{ phase: 'in_review', needs: null }, 'Merge'],
+      [{ phase: 'merged' }, 'Fork'],
+      [{ phase: 'working' }, 'Stop'],
+    ] as const) {
+      stage.change(155, change)
+      await bar.getByRole('button', { name: word, exact: true }).waitFor()
+    }
+  })
+
+  it('folds what the agent did, and shows what came out when somebody wants it', async () => {
+    await opens('/tasks/155')
+    const log = visitor.page.getByRole('log')
+    const steps = log.getByRole('button', { name: /3 steps/ })
+    await steps.waitFor()
+    expect(await steps.getAttribute('aria-expanded')).toBe('false')
+    expect(await log.getByText('pub struct Session').count()).toBe(0)
+    await steps.click()
+    await log.getByRole('button', { name: 'Read src/session.rs' }).click()
+    await log.getByText('pub struct Session').waitFor()
+    expect(await visitor.barriers()).toEqual([])
+  })
+
+  it('has the checks above the diff, and names the one that keeps it from being merged', async () => {
+    await opens('/tasks/149?tab=diff')
+    const checks = visitor.page.getByRole('list', { name: 'Checks' })
+    await checks.getByRole('img', { name: 'Passed' }).first().waitFor()
+    const file = visitor.page.locator('[data-file]').first()
+    await file.waitFor()
+    const [above, below] = [await checks.boundingBox(), await file.boundingBox()]
+    expect((above?.y ?? 0) + (above?.height ?? 0)).toBeLessThanOrEqual(below?.y ?? 0)
+    const before = stage.scene.checks
+    stage.scene.checks = before.map((it, at) => (at === 0 ? { ...it, state: 'failed' as const } : it))
+    await opens('/tasks/149?tab=diff')
+    await visitor.page.getByText(`Not mergeable: ${before[0]?.name} fails.`).first().waitFor()
+    expect(await visitor.page.getByRole('button', { name: 'Merge', exact: true }).isDisabled()).toBe(true)
+    stage.scene.checks = before
+  })
+})

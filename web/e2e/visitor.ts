@@ -114,6 +114,12 @@ export class Visitor {
 
   /** What a strict reader of accessibility rules finds serious. Animations must have ended for colours to be true. */
   async barriers(): Promise<string[]> {
+    const seen = await this.look()
+    // A button that is on its way from one colour to another is looked at again when it has arrived.
+    return seen.length > 0 ? this.look() : seen
+  }
+
+  private async look(): Promise<string[]> {
     await this.page.evaluate(() =>
       Promise.allSettled(
         document

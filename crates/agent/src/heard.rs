@@ -60,6 +60,22 @@ impl Heard {
         self.open.get_or_insert_with(|| (kind, String::new())).1.push_str(text);
     }
 
+    /// How much there is of a message or a thought that is still going on; nothing of one that would not be told.
+    pub(crate) fn grown(&self) -> usize {
+        let is_told = |text: &str| self.told + 1 < MOST && !text.trim().is_empty();
+        self.open.as_ref().filter(|(_, text)| is_told(text)).map_or(0, |(_, text)| text.len())
+    }
+
+    /// A message or a thought that is still going on, as it is so far.
+    pub(crate) fn growing(&self) -> Option<Moment> {
+        let (kind, text) = self.open.as_ref().filter(|_| self.grown() > 0)?;
+        let text = shorten::middle(text.trim_end(), shorten::MESSAGE);
+        Some(match kind {
+            Kind::Said => Moment::Said { text },
+            Kind::Thought => Moment::Thought { text },
+        })
+    }
+
     /// Ends what came in pieces.
     pub(crate) fn close(&mut self) {
         match self.open.take() {
@@ -219,7 +235,8 @@ impl Heard {
     }
 }
 
-/// The question at the end of a message: from a line that begins with the mark to the end of the message.
+/// The question at the end of a message: from the first line that begins with the mark to the end of the message. Who asks
+/// twice wants both to be answered.
 fn question(message: &str) -> Option<String> {
     let mut at = None;
     let mut start = 0;
@@ -227,7 +244,7 @@ fn question(message: &str) -> Option<String> {
         // Models like to make such words bold, or to quote them.
         let bare = line.trim_start_matches(|any: char| any.is_whitespace() || "*_>#`-".contains(any));
         if bare.get(..QUESTION.len()).is_some_and(|mark| mark.eq_ignore_ascii_case(QUESTION)) {
-            at = Some(start + (line.len() - bare.len()) + QUESTION.len());
+            at.get_or_insert(start + (line.len() - bare.len()) + QUESTION.len());
         }
         start += line.len();
     }
@@ -246,6 +263,7 @@ mod tests {
             question("I looked.\n\nQUESTION: Tabs or spaces?\nBoth occur.").as_deref(),
             Some("Tabs or spaces?\nBoth occur.")
         );
+        assert_eq!(question("QUESTION: A or B?\nQUESTION: C?").as_deref(), Some("A or B?\nQUESTION: C?"));
         assert_eq!(question("**QUESTION:** Which one?").as_deref(), Some("Which one?"));
         assert_eq!(question("question: lower?").as_deref(), Some("lower?"));
         assert_eq!(question("There is no QUESTION: inside a line").as_deref(), None);
@@ -272,6 +290,29 @@ mod tests {
         assert!(matches!(told.last(), Some(Moment::Noted { .. })));
         heard.spent(Spending { input_tokens: 1, ..Spending::default() });
         assert_eq!(heard.take().len(), 1, "what is spent is always told");
+    }
+
+    #[test]
+    fn a_message_in_pieces_can_be_seen_before_it_is_whole_and_is_told_once() {
+        let mut heard = Heard::default();
+        let said = |text: &str| Moment::Said { text: text.into() };
+        assert_eq!((heard.grown(), heard.growing()), (0, None));
+        heard.piece(Kind::Said, "  \n");
+        assert_eq!((heard.grown(), heard.growing()), (0, None), "nothing was said yet");
+        heard.piece(Kind::Said, "Half a ");
+        assert_eq!((heard.grown(), heard.growing()), (10, Some(said("  \nHalf a"))));
+        assert_eq!(heard.take(), [], "it is not told before it is whole");
+        heard.piece(Kind::Said, "sentence.");
+        heard.piece(Kind::Thought, "Hm");
+        assert_eq!(heard.take(), [said("  \nHalf a sentence.")]);
+        assert_eq!(heard.growing(), Some(Moment::Thought { text: "Hm".into() }));
+        heard.done();
+        assert_eq!((heard.grown(), heard.growing()), (0, None));
+        for n in 0..2 * MOST {
+            heard.said(&n.to_string());
+        }
+        heard.piece(Kind::Said, "one too many");
+        assert_eq!(heard.growing(), None, "what will not be told is not shown");
     }
 
     #[test]

@@ -50,6 +50,17 @@ impl Reader {
         self.heard.take()
     }
 
+    /// How many bytes there are of a message or a thought that comes in pieces and is still going on; 0 when none is.
+    pub fn grown(&self) -> usize {
+        self.heard.grown()
+    }
+
+    /// A message or a thought that is still going on, as it is so far. When it is whole it is the next one of its kind among
+    /// the moments.
+    pub fn growing(&self) -> Option<Moment> {
+        self.heard.growing()
+    }
+
     /// The process has ended: with this code, by a signal (128 and its number), or without anybody seeing it.
     pub fn end(&mut self, exit_code: Option<i32>) -> End {
         if let Some(line) = self.stdout.rest() {

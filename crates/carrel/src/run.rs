@@ -13,7 +13,7 @@ use reqwest::Method;
 
 use crate::{
     cli::{Common, ServeArgs},
-    client::{Client, repo::read_source, task},
+    client::{Client, repo::read_source, task, timeline},
     data::DataDir,
     failure::{Exit, Failure},
     say, serve,
@@ -98,11 +98,11 @@ async fn journey(client: &Client, args: RunArgs, house: House) -> Result<(), Fai
         None => client.fetch::<TaskView>(client.request(Method::POST, "/tasks")?.json(&new)).await?,
     };
     say::aside(format_args!("carrel: task {} on {} with {}", written.id, written.repo, written.agent));
-    let mut seen = 0;
-    let mut ended = task::follow(client, written.id, &mut seen).await?;
+    let mut shown = timeline::Shown::default();
+    let mut ended = timeline::follow(client, written.id, &mut shown).await?;
     if args.merge && ended.phase == TaskPhase::InReview {
         client.send(client.request(Method::POST, &format!("/tasks/{}/merge", ended.id))?).await?;
-        ended = task::follow(client, ended.id, &mut seen).await?;
+        ended = timeline::follow(client, ended.id, &mut shown).await?;
     }
     // Nobody is left to look after a desk that goes on running.
     if let Some(sandbox) = &ended.sandbox_id {

@@ -132,7 +132,7 @@ async fn carry_on(house: &Arc<House>, id: &HookId) -> Result<(), Error> {
                 }
                 News::Entries(entries) => {
                     for entry in entries.iter().map(|written| written.entry()) {
-                        if !hook.wants(&entry.happening.topic()) {
+                        if entry.happening.is_unfinished() || !hook.wants(&entry.happening.topic()) {
                             continue;
                         }
                         if !deliver(house, &hook, written, entry).await? {

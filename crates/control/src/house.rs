@@ -78,6 +78,7 @@ pub(crate) struct House {
     pub(crate) sign_outs: broadcast::Sender<String>,
     /// What was refused at desks and told of.
     pub(crate) denials: crate::desks::denials::Denials,
+    pub(crate) till: Arc<crate::desks::till::Till>,
     pub(crate) refusals: crate::desks::refusals::Refusals,
     /// Which tools are for whom.
     pub(crate) tools: crate::tools::Tools,
@@ -158,6 +159,7 @@ impl Control {
             shelf: Shelf::default(),
             doorman: Doorman::default(),
             denials: Default::default(),
+            till: Default::default(),
             refusals: Default::default(),
             tools: Default::default(),
             draining: watch::Sender::new(false),

@@ -57,7 +57,7 @@ async fn sweep(house: &Arc<House>, post: &Arc<Post>) -> Result<(), Error> {
     for sandbox in &expected {
         let sighting = seen.get(&sandbox.id).copied().unwrap_or(Sighting::Missing);
         if differs(sandbox, sighting).is_some() {
-            settle(house, post, sandbox).await?;
+            settle(house, post, &sandbox.id).await?;
         }
     }
     prolong(house, post, &expected).await;
@@ -70,7 +70,7 @@ async fn sweep(house: &Arc<House>, post: &Arc<Post>) -> Result<(), Error> {
             Some(sandbox) if sandbox.phase == Phase::Gone => bury(post, id).await,
             // What was never ready is the rest of a failed creation; what was ready once and is back holds work.
             Some(sandbox) if sandbox.phase == Phase::Failed && sandbox.ready_at.is_none() => bury(post, id).await,
-            Some(sandbox) if sandbox.phase == Phase::Failed => settle(house, post, &sandbox).await?,
+            Some(sandbox) if sandbox.phase == Phase::Failed => settle(house, post, id).await?,
             Some(_) => {}
             // Its row may be in a backup or in another database: somebody's work is not thrown away on a guess. Only a
             // provider that can tell that it is ours, and that nobody wants it, ends it.
@@ -116,17 +116,17 @@ fn differs(sandbox: &Sandbox, sighting: Sighting) -> Option<(Fact, &'static str)
 }
 
 /// Looks again with the lease in hand, when nobody else can be at work on it, and records what is true.
-async fn settle(house: &Arc<House>, post: &Post, sandbox: &Sandbox) -> Result<(), Error> {
+pub(crate) async fn settle(house: &Arc<House>, post: &Post, id: &SandboxId) -> Result<(), Error> {
     let until = house.keeper.lease_end(house.store.now());
-    let claimed = house.store.sandboxes().claim_one(&sandbox.id, house.keeper.owner(), until).await?;
+    let claimed = house.store.sandboxes().claim_one(id, house.keeper.owner(), until).await?;
     let Some(leased) = claimed else { return Ok(()) };
     // Only now: a row that is in our hands already keeps its place there.
-    let Some(slot) = house.keeper.reserve(&sandbox.id) else {
+    let Some(slot) = house.keeper.reserve(id) else {
         return Ok(keeper::release(house, &leased).await?);
     };
     let leased = match find_fact(post, &leased).await {
         Some((fact, note)) => {
-            tracing::warn!(sandbox = %sandbox.id, ?fact, "a row did not say what is true; settled");
+            tracing::warn!(sandbox = %id, ?fact, "a row did not say what is true; settled");
             metrics::counter!("carrel_settled_total", "provider" => post.name.to_string()).increment(1);
             keeper::record(house, &leased, fact, None, Some(note.into())).await?
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 use carrel_model::{CommitId, Malformed, sandbox::Author};
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::{Git, GitError, Mirror, Secret, program::Call};
+use crate::{Git, GitError, Mirror, Secret};
 
 /// A name and an address, as they stand in a commit.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -88,12 +88,8 @@ impl Mirror {
 impl Draft<'_> {
     /// Makes the commit. No ref moves.
     pub(crate) async fn make(&self, git: &Git, repository: &Path) -> Result<CommitId, GitError> {
-        let call = git.at(repository, "commit-tree");
-        self.make_by(call).await
-    }
-
-    pub(crate) async fn make_by(&self, call: Call) -> Result<CommitId, GitError> {
-        let mut call = call
+        let mut call = git
+            .at(repository, "commit-tree")
             .env("GIT_AUTHOR_NAME", &self.author.name)
             .env("GIT_AUTHOR_EMAIL", &self.author.email)
             .env("GIT_COMMITTER_NAME", &self.committer.name)

@@ -146,24 +146,34 @@ const DENIALS: [&str; 6] = [
 ];
 const ABSENCES: [&str; 4] =
     ["repository not found", "returned error: 404", "does not appear to be a git repository", "' not found"];
-const OUTAGES: [&str; 16] = [
+const OUTAGES: [&str; 26] = [
     "could not resolve host",
+    "network is unreachable",
+    "no route to host",
     "couldn't connect",
     "could not connect",
     "failed to connect",
     "connection refused",
     "connection reset",
+    "connection closed by",
     "connection timed out",
     "operation timed out",
     "early eof",
     "empty reply from server",
     "the remote end hung up",
+    "unexpected disconnect",
+    "transfer closed with",
+    "not closed cleanly",
+    "unexpected eof while reading",
+    "expected flush after ref listing",
+    "rpc failed",
     "operation too slow",
     "returned error: 5",
     "returned error: 429",
     // Somebody else answers in its place, with a page for people: git takes it for an older kind of server.
     "no dav locking support",
     "git-http-push failed",
+    "bad line length character",
 ];
 
 /// The lines that matter: what git said last and worst, without progress and hints.
@@ -195,7 +205,7 @@ mod tests {
     fn what_git_says_becomes_what_the_caller_can_do() {
         let understand = |said| GitError::understand("fetch", said);
         type Fits = fn(&GitError) -> bool;
-        let cases: [(&str, Fits); 9] = [
+        let cases: [(&str, Fits); 13] = [
             ("fatal: unable to access 'https://x/': Could not resolve host: x", |e| {
                 matches!(e, GitError::Unreachable { .. })
             }),
@@ -204,6 +214,15 @@ mod tests {
                 "error: no DAV locking support on http://x/\nerror: failed to push some refs to 'http://x/'",
                 GitError::is_passing,
             ),
+            (
+                "error: RPC failed; HTTP 500 curl 22 x returned error: 500\nfatal: expected flush after ref listing",
+                GitError::is_passing,
+            ),
+            ("error: RPC failed; curl 18 transfer closed with 132 bytes remaining to read", GitError::is_passing),
+            ("fatal: remote-curl: bad line length character: <h1>", GitError::is_passing),
+            ("error: RPC failed; HTTP 403 curl 22 The requested URL returned error: 403", |e| {
+                matches!(e, GitError::Denied { .. })
+            }),
             ("fatal: could not read Username for 'https://x': terminal prompts disabled", |e| {
                 matches!(e, GitError::Denied { .. })
             }),

@@ -18,6 +18,7 @@ mod layer;
 pub mod merge;
 pub mod message;
 mod mirror;
+mod owner;
 mod packet;
 mod peek;
 mod program;
@@ -27,7 +28,7 @@ mod refs;
 mod secret;
 mod seed;
 mod sync;
-pub mod wip;
+mod wip;
 
 pub use bundle::{Bundled, mirrors_in};
 pub use commit::{Draft, Identity, Signer};

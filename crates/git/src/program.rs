@@ -270,6 +270,16 @@ impl Call {
         self
     }
 
+    /// The same for a call that is not in our hands.
+    pub(crate) fn set_arg(&mut self, argument: impl Argument) {
+        self.args.push(argument.text());
+    }
+
+    /// Whether it sends instead of fetching.
+    pub(crate) fn is_push(&self) -> bool {
+        self.command == "push"
+    }
+
     pub(crate) fn args<A: Argument>(mut self, arguments: impl IntoIterator<Item = A>) -> Call {
         self.args.extend(arguments.into_iter().map(|argument| argument.text()));
         self

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use carrel_model::{Branch, CommitId, RefName, git::Locator};
+use carrel_model::{Branch, CommitId, RefName};
 
 use crate::{GitError, Mirror, Upstream, program::Argument, refs::Move, secret, sync};
 
@@ -73,8 +73,9 @@ impl Mirror {
         if self.upstream_tip(upstream, branch).await?.as_ref() == Some(&ours) {
             self.push(upstream, &[Move { name: branch.full(), from: Some(ours.clone()), to: None }]).await?;
             // What was last seen of it there is gone with it.
-            let seen = sync::as_kept(&branch.full());
-            self.note(&seen, self.find(&seen).await?, None).await?;
+            if let Some(seen) = sync::as_kept(&branch.full()) {
+                self.note(&seen, self.find(&seen).await?, None).await?;
+            }
         }
         self.note(&note, Some(ours), None).await
     }
@@ -83,16 +84,9 @@ impl Mirror {
     pub async fn push(&self, upstream: &Upstream, moves: &[Move]) -> Result<(), GitError> {
         let mut call = self.git().at(&self.path(), "push").patience(PATIENCE);
         let secret = secret::introduce(&mut call, &upstream.source, upstream.credential.as_ref())?;
-        let is_path = matches!(upstream.source.locator(), Locator::Path(_));
         let mut call = call.args(["--porcelain", "--no-verify", "--no-signed"]);
         if moves.len() > 1 {
             call = call.arg("--atomic");
-        }
-        if is_path {
-            // A folder somebody works in follows, as long as nothing in it is unsaved; nothing of theirs is run.
-            call = call.arg(
-                "--receive-pack=umask 022; git -c receive.denyCurrentBranch=updateInstead -c core.hooksPath=/dev/null receive-pack",
-            );
         }
         call = call.args(moves.iter().map(|step| Lease(&step.name, step.from.as_ref())));
         call = call.arg("--end-of-options").arg(&upstream.source);
@@ -103,21 +97,56 @@ impl Mirror {
         if answer.status.success() {
             return Ok(());
         }
-        Err(understand(&String::from_utf8_lossy(&answer.output), &answer.said))
+        let error = understand(&String::from_utf8_lossy(&answer.output), &answer.said);
+        if !matches!(error, GitError::Moved { .. } | GitError::Denied { .. }) {
+            return Err(error);
+        }
+        match (&error, self.stand(upstream, moves).await) {
+            // It was done, its answer was lost, and whoever asked again was late.
+            (_, Ok((_, true))) => Ok(()),
+            // A page in the place of the upstream looks like one that has nothing.
+            (GitError::Moved { .. }, Ok((true, _))) => {
+                Err(GitError::Unreachable { why: "it seemed to have moved, and has not".into() })
+            }
+            _ => Err(error),
+        }
+    }
+
+    /// Whether all branches are upstream where they must be before they move, and whether they are where they go.
+    async fn stand(&self, upstream: &Upstream, moves: &[Move]) -> Result<(bool, bool), GitError> {
+        let (mut before, mut after) = (true, true);
+        for step in moves {
+            let Some(branch) = step.name.branch() else { return Ok((false, false)) };
+            let tip = self.upstream_tip(upstream, &branch).await?;
+            (before, after) = (before && tip == step.from, after && tip == step.to);
+        }
+        Ok((before, after))
     }
 
     /// Where a branch is upstream, asked now.
     pub async fn upstream_tip(&self, upstream: &Upstream, branch: &Branch) -> Result<Option<CommitId>, GitError> {
-        let mut call = self.git().call("ls-remote").patience(Duration::from_secs(120));
-        let secret = secret::introduce(&mut call, &upstream.source, upstream.credential.as_ref())?;
         let name = branch.full();
-        let output = call.arg("--end-of-options").arg(&upstream.source).arg(&name).run().await;
-        drop(secret);
-        let output = output?;
+        let mut output = self.ask_for(upstream, &name).await?;
+        if output.is_empty() {
+            // Nothing at all: perhaps a page of one line, and not the repository.
+            if !self.hears_git_at(upstream).await? {
+                return Err(GitError::Unreachable { why: "what answers there does not speak git".into() });
+            }
+            output = self.ask_for(upstream, &name).await?;
+        }
         let text = String::from_utf8_lossy(&output);
         // The pattern also fits longer names that end like this one.
         let line = text.lines().filter_map(|line| line.split_once('\t')).find(|(_, found)| *found == name.as_str());
         Ok(line.and_then(|(id, _)| id.parse().ok()))
+    }
+
+    /// What the upstream shows of a ref, beside what every repository shows.
+    async fn ask_for(&self, upstream: &Upstream, name: &RefName) -> Result<Vec<u8>, GitError> {
+        let mut call = self.git().call("ls-remote").patience(Duration::from_secs(120));
+        let secret = secret::introduce(&mut call, &upstream.source, upstream.credential.as_ref())?;
+        let output = call.arg("--end-of-options").arg(&upstream.source).arg("HEAD").arg(name).run().await;
+        drop(secret);
+        output
     }
 
     /// Whether a commit is here.

@@ -24,12 +24,11 @@ pub struct Move {
 pub(crate) async fn list(git: &Git, repository: &Path, below: &[&'static str]) -> Result<Refs, GitError> {
     let call = git.at(repository, "for-each-ref").arg("--format=%(objectname) %(refname)");
     let output = call.args(below.iter().copied()).run().await?;
-    let text = String::from_utf8_lossy(&output);
-    let pair = |line: &str| {
-        let (id, name) = line.split_once(' ')?;
+    let pair = |line: &[u8]| {
+        let (id, name) = std::str::from_utf8(line).ok()?.split_once(' ')?;
         Some((name.parse().ok()?, id.parse().ok()?))
     };
-    Ok(text.lines().filter_map(pair).collect())
+    Ok(output.split(|byte| *byte == b'\n').filter_map(pair).collect())
 }
 
 /// What a ref names, if it is there. It is asked so often that it is read as git itself reads it; what is not plain is

@@ -6,13 +6,14 @@
 use std::{
     fmt, io,
     os::fd::{AsRawFd, OwnedFd},
+    path::Path,
 };
 
 use carrel_model::git::{Locator, RepoSource};
 use rustix::fs::{MemfdFlags, Mode, fchmod, memfd_create};
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::{GitError, program::Call};
+use crate::{GitError, owner::InFolder, program::Call};
 
 /// What opens an upstream.
 #[derive(Clone)]
@@ -101,7 +102,12 @@ pub(crate) fn introduce(
     }
     let keep = |text: &str| Secret::keep(text).map_err(GitError::io("keep a credential in memory"));
     match (source.locator(), credential) {
-        (Locator::Path(_), _) => Ok(None),
+        (Locator::Path(path), _) => {
+            let path = Path::new(&path);
+            let start = if call.is_push() { Some(InFolder::write(path)?) } else { InFolder::read(path)? };
+            start.into_iter().for_each(|start| call.set_arg(start));
+            Ok(None)
+        }
         (Locator::Ssh { .. }, Some(Credential::DeployKey(key))) => {
             let mut text = key.expose_secret().trim_end().to_owned();
             text.push('\n');

@@ -157,13 +157,17 @@ impl Mirror {
         let seen = self.look_at(upstream).await?;
         let repository = self.path();
         let known = refs::list(self.git(), &repository, &[UPSTREAM_HEADS, "refs/tags"]).await?;
-        let wanted: Refs = seen.refs.iter().map(|(name, id)| (as_kept(name), id.clone())).collect();
+        let wanted: Refs = seen.refs.iter().filter_map(|(name, id)| Some((as_kept(name)?, id.clone()))).collect();
         // A page for visitors of a network or for a time of repair is read by git as a repository with nothing in it. One
         // that had branches and shows none at all is not believed: everything here would go with them.
         if seen.refs.is_empty() && known.keys().any(|name| name.is_below(UPSTREAM_HEADS)) {
             let why =
                 "it shows no branch at all, though it had some: perhaps something else answers in its place".into();
             return Err(GitError::Unreachable { why });
+        }
+        if seen.refs.is_empty() && !self.hears_git_at(upstream).await? {
+            let what = "repository there: what answers does not speak git; is the address right?".into();
+            return Err(GitError::Missing { what });
         }
         let fetched = known != wanted;
         if fetched {
@@ -188,7 +192,25 @@ impl Mirror {
             call.arg("--end-of-options").arg(&upstream.source).arg("HEAD").arg("refs/heads/*").arg("refs/tags/*");
         let output = call.run().await;
         drop(secret);
-        Seen::read(&String::from_utf8_lossy(&output?))
+        Seen::read(&output?)
+    }
+
+    /// Whether git's own protocol is spoken by an upstream that shows nothing: a page of one line looks the same.
+    pub(crate) async fn hears_git_at(&self, upstream: &Upstream) -> Result<bool, GitError> {
+        if !upstream.source.url().starts_with("http") {
+            return Ok(true);
+        }
+        let call = self.git().call("ls-remote").patience(Duration::from_secs(120));
+        // Every piece of the protocol is told on the second voice. It holds no credential: those are in HTTP's part.
+        let mut call = call.env("GIT_TRACE_PACKET", "2");
+        let secret = secret::introduce(&mut call, &upstream.source, upstream.credential.as_ref())?;
+        let answer = call.arg("--end-of-options").arg(&upstream.source).arg("HEAD").answer().await;
+        drop(secret);
+        let answer = answer?;
+        match answer.status.success() {
+            true => Ok(answer.said.contains("packet:")),
+            false => Err(GitError::understand("ls-remote", &answer.said)),
+        }
     }
 
     /// Fetches the upstream's branches and tags into their places.
@@ -221,7 +243,9 @@ impl Mirror {
         // Ours first: whoever sleeps from here on finds that they moved, and moves nothing.
         let ours = refs::list(self.git(), &self.path(), &["refs/heads"]).await?;
         let upstream = refs::list(self.git(), &self.path(), &[UPSTREAM_HEADS]).await?;
-        let theirs: Refs = upstream.iter().filter_map(|(name, id)| Some((as_shown(name)?, id.clone()))).collect();
+        let mut theirs: Refs = upstream.iter().filter_map(|(name, id)| Some((as_shown(name)?, id.clone()))).collect();
+        // One that git has no room for beside our own is kept, and not shown: else nothing at all could follow.
+        theirs.retain(|name, _| name.branch().is_some_and(|branch| !format.is_blocked_by(&branch)));
         let is_tasks = |name: &RefName| name.branch().is_some_and(|branch| format.task(&branch).is_some());
         let gone = ours.iter().filter(|(name, _)| !theirs.contains_key(*name) && !is_tasks(name));
         let gone: Vec<Move> =
@@ -260,10 +284,12 @@ struct Seen {
 }
 
 impl Seen {
-    fn read(text: &str) -> Result<Seen, GitError> {
+    /// Names that nobody can write down are left out.
+    fn read(text: &[u8]) -> Result<Seen, GitError> {
         let (mut default_branch, mut refs) = (None, Refs::new());
-        for line in text.lines() {
-            let Some((value, name)) = line.split_once('\t') else { continue };
+        for line in text.split(|byte| *byte == b'\n') {
+            let line = std::str::from_utf8(line).ok().and_then(|line| line.split_once('\t'));
+            let Some((value, name)) = line else { continue };
             if let Some(target) = value.strip_prefix("ref: ") {
                 if name == "HEAD" {
                     default_branch = target.parse().ok().and_then(|name: RefName| name.branch());
@@ -289,11 +315,11 @@ impl Seen {
     }
 }
 
-/// Where a ref of the upstream is kept.
-pub(crate) fn as_kept(name: &RefName) -> RefName {
+/// Where a ref of the upstream is kept; nothing when its name is too long for that.
+pub(crate) fn as_kept(name: &RefName) -> Option<RefName> {
     match name.as_str().strip_prefix("refs/heads/") {
-        Some(branch) => format!("{UPSTREAM_HEADS}/{branch}").parse().unwrap_or_else(|_| name.clone()),
-        None => name.clone(),
+        Some(branch) => format!("{UPSTREAM_HEADS}/{branch}").parse().ok(),
+        None => Some(name.clone()),
     }
 }
 
@@ -314,18 +340,18 @@ mod tests {
             "ref: refs/heads/trunk\tHEAD\n{id}\tHEAD\n{id}\trefs/heads/trunk\n{id}\trefs/tags/v1\n{id}\trefs/tags/v1^{{}}\n\
              {id}\trefs/pull/1/head\n"
         );
-        let seen = Seen::read(&text).unwrap();
+        let seen = Seen::read(text.as_bytes()).unwrap();
         assert_eq!(seen.default_branch, Some("trunk".parse().unwrap()));
         assert_eq!(seen.refs.len(), 2);
-        let unborn = Seen::read("ref: refs/heads/main\tHEAD\n").unwrap();
+        let unborn = Seen::read(b"ref: refs/heads/main\tHEAD\n").unwrap();
         assert_eq!(unborn.default_branch, None);
         let sha256 = format!("{}\trefs/heads/main\n", "b".repeat(64));
-        assert!(matches!(Seen::read(&sha256), Err(GitError::Unfit { .. })));
+        assert!(matches!(Seen::read(sha256.as_bytes()), Err(GitError::Unfit { .. })));
     }
 
     #[test]
     fn an_upstreams_branch_has_one_place_where_it_is_kept() {
         let shown: RefName = "refs/heads/a/b".parse().unwrap();
-        assert_eq!(as_shown(&as_kept(&shown)), Some(shown));
+        assert_eq!(as_shown(&as_kept(&shown).unwrap()), Some(shown));
     }
 }

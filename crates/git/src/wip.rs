@@ -1,79 +1,9 @@
-//! Work in progress: a working tree saved as a commit, with everything that is not ignored, while nobody is disturbed.
-//!
-//! The agent's own index is not touched: the tree is made with a copy of it. The same is done inside a sandbox by
-//! [`inside::SAVE`](crate::inside::SAVE), which pushes through the gateway.
-
-use std::{fs, path::Path, time::Duration};
+//! Work in progress: working trees saved as commits, each under the name of whoever works there. They are made inside a
+//! sandbox, by [`inside::SAVE`](crate::inside::SAVE), which pushes through the gateway.
 
 use carrel_model::{CommitId, Holder, RefName, TaskId, Timestamp};
 
-use crate::{Git, GitError, Identity, Mirror, commit::Draft, program::Call, refs::Move};
-
-/// How long saving a large tree may take.
-const PATIENCE: Duration = Duration::from_secs(300);
-
-/// Saves the working tree of a folder of this host under a task's name in a mirror. The folder's repository borrows the
-/// mirror's objects, or has its own. Nothing when nothing is different from what was saved before.
-pub async fn save_folder(
-    git: &Git,
-    folder: &Path,
-    mirror: &Mirror,
-    task: TaskId,
-) -> Result<Option<CommitId>, GitError> {
-    let dot_git = folder.join(".git");
-    let scratch = tempfile::tempdir().map_err(GitError::io("make a place for an index"))?;
-    let index = scratch.path().join("index");
-    match fs::copy(dot_git.join("index"), &index) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(GitError::io("copy an index")(error)),
-        _ => {}
-    }
-    let call = |command: &'static str| -> Call {
-        git.at(&dot_git, command)
-            .env("GIT_WORK_TREE", folder)
-            .env("GIT_INDEX_FILE", &index)
-            .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", mirror.objects())
-            .folder(folder)
-            .patience(PATIENCE)
-    };
-    call("add").args(["--all", "--ignore-errors"]).answer().await?;
-    let tree = call("write-tree").id().await?;
-    let name = RefName::wip(task);
-    let before = mirror.find(&name).await?;
-    let head = call("rev-parse").args(["--verify", "--quiet", "HEAD"]).id().await.ok();
-    if let Some(before) = &before
-        && mirror.tree_of(before).await? == tree
-        && mirror.parent_of(before).await? == head
-    {
-        return Ok(None);
-    }
-    let house = Identity::house();
-    let message = format!("wip: task {task}\n");
-    let parents: Vec<CommitId> = head.into_iter().collect();
-    let draft = Draft {
-        tree: &tree,
-        parents: &parents,
-        message: &message,
-        author: &house,
-        date: None,
-        committer: &house,
-        signer: None,
-    };
-    let commit = draft.make_by(call("commit-tree")).await?;
-    // What the mirror does not have goes over as a pack; then the ref moves.
-    let known = mirror.refs().await?;
-    let mut wanted = format!("{commit}\n");
-    for id in known.values().chain(&before) {
-        if call("cat-file").arg("-e").arg(id).answer().await?.status.success() {
-            wanted.push_str(&format!("^{id}\n"));
-        }
-    }
-    let pack = call("pack-objects").args(["--revs", "--stdout", "-q", "--thin", "--delta-base-offset"]);
-    let pack = pack.input(wanted).run().await?;
-    let call = git.at(&mirror.path(), "index-pack").args(["--stdin", "--fix-thin"]).config("core.fsync", "committed");
-    call.input(pack).patience(PATIENCE).run().await?;
-    mirror.move_refs(&[Move { name, from: before, to: Some(commit.clone()) }]).await?;
-    Ok(Some(commit))
-}
+use crate::{GitError, Mirror, refs::Move};
 
 impl Mirror {
     /// What a task saved last.

@@ -81,6 +81,14 @@ impl BranchFormat {
         let digits = branch.0.strip_prefix(before)?.strip_suffix(after)?;
         digits.parse().ok().filter(|task: &TaskId| task.to_string() == digits)
     }
+
+    /// Whether a branch would stand in the way of tasks' branches: it lies below where one of them is or will be (`task-7/x`), or
+    /// is a folder that they lie in (`agents`, where they are `agents/7`). Git has room for one of the two.
+    pub fn is_blocked_by(&self, branch: &Branch) -> bool {
+        let above = branch.0.match_indices('/').filter_map(|(end, _)| branch.0[..end].parse::<Branch>().ok());
+        let is_folder = self.0.strip_prefix(branch.as_str()).is_some_and(|rest| rest.starts_with('/'));
+        is_folder || above.into_iter().any(|above| self.task(&above).is_some())
+    }
 }
 
 impl RefName {
@@ -196,6 +204,16 @@ mod tests {
         assert_eq!(format.task(&format.of(task)), Some(task));
         assert_eq!(format.task(&"agents/07/work".parse().unwrap()), None);
         assert_eq!(format.task(&"task-7".parse().unwrap()), None);
+        for (format, blocks, leaves) in [
+            ("task-{id}", "task-7/x/y", "task-x/7"),
+            ("agents/{id}", "agents", "agent"),
+            ("a/b/{id}", "a/b/7/x", "a/b/x"),
+        ] {
+            let format: BranchFormat = format.parse().unwrap();
+            assert!(format.is_blocked_by(&blocks.parse().unwrap()), "{blocks}");
+            assert!(!format.is_blocked_by(&leaves.parse().unwrap()), "{leaves}");
+            assert!(!format.is_blocked_by(&format.of(task)), "its own");
+        }
         for bad in ["task", "{id}{id}", "a..{id}", "-{id}", "{id}.lock", "a {id}"] {
             assert!(bad.parse::<BranchFormat>().is_err(), "{bad}");
         }

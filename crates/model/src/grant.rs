@@ -427,6 +427,7 @@ impl Action {
             Some("session") => " sessions",
             Some("task") => " tasks",
             Some("pull") => " repos",
+            Some("secret") => " secrets",
             _ => "",
         }
     }
@@ -479,7 +480,7 @@ impl Action {
             Action::KeyChange => "change",
             Action::KeyRotate => "rotate",
             Action::KeyRevoke => "revoke",
-            Action::SecretRead => "look at secrets",
+            Action::SecretRead => "look at",
             Action::SecretSet => "set",
             Action::SecretRemove => "remove",
             Action::HookRead => "look at the hooks",
@@ -633,6 +634,8 @@ mod tests {
             .covers(Action::SandboxDestroy, Subject::Sandbox { id: Some(&id), agent: None })
             .unwrap_err();
         assert_eq!(denied.to_string(), format!("the key `test` (agent scout) may not destroy sandbox {id}"));
+        let denied = grant(Authority::Member).covers(Action::SecretSet, Subject::House).unwrap_err();
+        assert_eq!(denied.to_string(), "the key `test` (member) may not set secrets");
     }
 
     #[test]

@@ -165,6 +165,14 @@ fn of_person(command: &RefCommand, hosted: bool, default_branch: Option<&Branch>
             vec!["This repository follows its upstream: push there, and it arrives here by itself.".into()],
         ));
     }
+    if let Some(branch) = branch.as_ref().filter(|branch| command.new.is_some() && format.is_blocked_by(branch)) {
+        return Err((
+            "it would stand in the way of tasks",
+            vec![format!(
+                "Branches of tasks are named `{format}` here, and git has no room for `{branch}` beside them."
+            )],
+        ));
+    }
     let is_default = branch.is_some() && branch.as_ref() == default_branch;
     match &command.new {
         None if is_default => {
@@ -232,6 +240,9 @@ mod tests {
         assert_eq!(short(&owner, command("refs/tags/v1", None, Some('b'))), Ok(Motion::Any));
         assert!(short(&owner, command("refs/heads/main", Some('a'), None)).is_err());
         assert!(short(&owner, command("refs/carrel/upstream/heads/main", None, Some('a'))).is_err());
+        let beside = "refs/heads/task-7/x";
+        assert_eq!(short(&owner, command(beside, None, Some('a'))), Err("it would stand in the way of tasks"));
+        assert_eq!(short(&owner, command(beside, Some('a'), None)), Ok(Motion::Any), "one from before may go");
     }
 
     #[test]

@@ -143,10 +143,22 @@ pub struct Turn {
     pub begun: bool,
     /// How many of its moments are written down.
     pub moments: u32,
+    /// The moment that is still being said.
+    #[serde(default)]
+    pub growing: Option<Growing>,
     /// Which node reads it. Whoever read it before writes nothing down any more.
     #[serde(default)]
     pub node: Option<NodeId>,
     /// When it was planned.
+    pub at: Timestamp,
+}
+
+/// A moment that is on the timeline while it is still being said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Growing {
+    /// Its place.
+    pub seq: i64,
+    /// When it began.
     pub at: Timestamp,
 }
 
@@ -197,6 +209,9 @@ pub struct Moment {
     pub role: Voice,
     /// What was said, or a sentence about what was done.
     pub text: String,
+    /// It is still being said: the same place is told again, with more of it, and at last without this.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unfinished: bool,
     /// The tool, for those of kind `tool`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<ToolUse>,

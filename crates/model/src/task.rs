@@ -110,6 +110,9 @@ pub struct Task {
     /// The task that it is another attempt of.
     #[serde(default)]
     pub fork_of: Option<TaskId>,
+    /// The session whose work it goes on with.
+    #[serde(default)]
+    pub from_session: Option<SessionId>,
     /// What the judge gave it.
     #[serde(default)]
     pub score: Option<f64>,
@@ -364,6 +367,11 @@ impl Until {
 }
 
 impl Task {
+    /// Whether its work begins at what somebody else saved, and not at its base: all of that is its own.
+    pub fn goes_on(&self) -> bool {
+        self.fork_of.is_some() || self.from_session.is_some()
+    }
+
     /// Whether a keeper has something to do now.
     pub fn is_due(&self) -> bool {
         match (self.phase, self.want) {

@@ -438,6 +438,7 @@ fn task() -> Task {
         rebases: 3,
         told: Default::default(),
         fork_of: None,
+        from_session: None,
         score: None,
         created_by: KeyId::from_random([1; 8]),
         created_at: at(0),
@@ -452,6 +453,7 @@ fn task() -> Task {
 
 fn moment() -> Moment {
     Moment {
+        unfinished: false,
         seq: 9,
         at: at(1),
         turn: 2,

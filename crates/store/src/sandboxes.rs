@@ -147,6 +147,13 @@ impl Sandboxes<'_> {
         row.as_ref().map(read_leased).transpose()
     }
 
+    /// Whether somebody has a row in hand, and may be in the middle of a step.
+    pub async fn is_in_hand(&self, id: &SandboxId) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 AS one FROM sandboxes WHERE id = $1 AND lease_owner IS NOT NULL AND lease_until > $2";
+        let held = self.store.sql().fetch_optional(sql, args![id.as_str(), self.store.now()]).await?;
+        Ok(held.is_some())
+    }
+
     /// The heartbeat: prolongs the leases on these rows, as far as this process still holds them, and says how many.
     ///
     /// Only what is really in hand is named: a row whose step was lost must run out and be taken up again.

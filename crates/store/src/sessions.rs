@@ -176,7 +176,7 @@ impl Tx {
         Ok(session.last_seq)
     }
 
-    /// Writes a moment anew, now that it is complete, and tells of it.
+    /// Writes a moment anew, now that there is more of it, and tells of it.
     pub async fn complete(&mut self, session: &Session, moment: Moment) -> Result<(), StoreError> {
         self.put_moment(session, moment).await
     }
@@ -190,7 +190,8 @@ impl Tx {
             Ok(serde_json::Value::String(word)) => Ok(word),
             _ => Err(corrupt()),
         };
-        let body = serde_json::to_string(&moment).map_err(|_| corrupt())?;
+        // Whether it is still being said is known by the turn in flight: who stops saying it stops in the middle.
+        let body = serde_json::to_string(&Moment { unfinished: false, ..moment.clone() }).map_err(|_| corrupt())?;
         let values = args![
             session.id.as_str(),
             moment.seq,
@@ -210,10 +211,12 @@ impl Tx {
         Ok(())
     }
 
-    /// The first thing that was said in a session.
-    pub async fn first_moment(&mut self, session: &Session) -> Result<Option<Moment>, StoreError> {
-        let sql = "SELECT body FROM moments WHERE session_id = $1 ORDER BY seq LIMIT 1";
-        self.work.fetch_optional(sql, args![session.id.as_str()]).await?.as_ref().map(read_moment).transpose()
+    /// The first message in a session that its agent was not given yet.
+    pub async fn first_asked(&mut self, session: &Session) -> Result<Option<Moment>, StoreError> {
+        let sql =
+            "SELECT body FROM moments WHERE session_id = $1 AND seq > $2 AND kind = 'message' ORDER BY seq LIMIT 1";
+        let row = self.work.fetch_optional(sql, args![session.id.as_str(), session.delivered]).await?;
+        row.as_ref().map(read_moment).transpose()
     }
 
     /// The newest use of a tool that is known by this id in a session.

@@ -251,12 +251,20 @@ impl Bare {
 #[async_trait]
 impl Pausing for Bare {
     /// Stops its processes, or keeps its files alone. It knows nothing in between. One with a file `HOLD` sleeps at once,
-    /// and its pause is over when somebody took the file away.
+    /// and its pause is over when somebody took the file away; one with a file `WAIT` lays a file `WAITS` beside it, and
+    /// falls asleep when somebody took the first away.
     async fn pause(&self, id: &SandboxId, depth: Depth) -> Result<Depth, ProviderError> {
+        let wait = self.files(id).join("WAIT");
+        if wait.exists() {
+            fs::write(self.files(id).join("WAITS"), "").map_err(unavailable)?;
+        }
+        while wait.exists() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
         let reached = self.lull(id, depth)?;
         let hold = self.files(id).join("HOLD");
         while hold.exists() {
-            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            tokio::time::sleep(Duration::from_millis(5)).await;
         }
         Ok(reached)
     }

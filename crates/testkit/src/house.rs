@@ -7,7 +7,7 @@ use carrel_model::{
     Grant, KeyId,
     breaker::Rules,
     public::{Defaults, SandboxView},
-    sandbox::{Lifetime, Phase},
+    sandbox::{Lifetime, Limits, Phase},
 };
 use carrel_sandbox::{
     Provider, Reach, Sighting,
@@ -32,7 +32,8 @@ pub struct Setup {
     pub create_takes: Duration,
     /// Requests per second and at once that one key may make.
     pub rate: Option<(u32, u32)>,
-    /// How many steps are taken at once.
+    /// What a sandbox gets of everything where a request is silent.
+    pub limits: Limits,
     /// How work is given out.
     pub work: carrel_control::Workload,
     /// How many steps are taken at once.
@@ -74,6 +75,7 @@ impl Default for Setup {
             retention: Retention::default(),
             create_takes: Duration::ZERO,
             rate: None,
+            limits: defaults().limits,
             work: carrel_control::Workload::default(),
             steps_at_once: 16,
             transcript_cap: Settings::TRANSCRIPT_CAP,
@@ -139,7 +141,7 @@ impl House {
         let fake = fake::Config { folder: place, create_takes: setup.create_takes, reach };
         let fake = Arc::new(fake.build().unwrap());
         let store = Store::open(database.options()).await.unwrap();
-        let mut usual = defaults();
+        let mut usual = Defaults { limits: setup.limits, ..defaults() };
         if setup.bare.is_some() {
             usual.provider = "bare".parse().unwrap();
         }

@@ -3,7 +3,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
   ALL_TRAFFIC,
+  AuthenticationError,
   BuildError,
+  E2B,
   RateLimitError,
   Sandbox,
   Secret,
@@ -24,6 +26,29 @@ async function within(options, work) {
     await sandbox.kill()
   }
 }
+
+test('a client that was told everything looks for nothing around it', async () => {
+  const { E2B_API_KEY: apiKey, E2B_API_URL: apiUrl, E2B_SANDBOX_URL: sandboxUrl } = process.env
+  for (const name of ['E2B_API_KEY', 'E2B_API_URL', 'E2B_SANDBOX_URL']) delete process.env[name]
+  try {
+    await assert.rejects(Sandbox.create(), AuthenticationError)
+    const client = new E2B({ apiKey, apiUrl, sandboxUrl })
+    assert.deepEqual(Object.keys(client).sort(), ['Sandbox', 'Secret', 'Template', 'Volume'], 'and all of it is tried')
+    const sandbox = await client.Sandbox.create({ timeoutMs: 60_000 })
+    try {
+      assert.equal((await sandbox.commands.run('echo hi')).stdout, 'hi\n')
+    } finally {
+      assert.ok(await client.Sandbox.kill(sandbox.sandboxId))
+    }
+    assert.ok(await client.Template.exists('base'))
+    assert.ok(Array.isArray(await client.Volume.list()))
+    assert.ok(Array.isArray(await client.Secret.list().nextItems()))
+    const other = new E2B({ apiKey: `e2b_${'0'.repeat(40)}`, apiUrl, sandboxUrl })
+    await assert.rejects(other.Sandbox.create(), AuthenticationError)
+  } finally {
+    Object.assign(process.env, { E2B_API_KEY: apiKey, E2B_API_URL: apiUrl, E2B_SANDBOX_URL: sandboxUrl })
+  }
+})
 
 test('a volume is shared, and outlives sandboxes', async () => {
   const name = fresh('js')

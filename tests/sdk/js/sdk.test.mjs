@@ -59,7 +59,10 @@ describe('sandboxes', () => {
   test('one is paused, found paused, and brought back', async () => {
     const mine = await Sandbox.create()
     await mine.files.write('kept.txt', 'kept')
+    const waited = await mine.commands.run('sleep 1000', { background: true, timeoutMs: 0 })
+    const told = assert.rejects(waited.wait(), TimeoutError)
     assert.equal(await mine.pause(), true)
+    await told
     assert.equal(await mine.pause(), false)
     assert.equal((await mine.getInfo()).state, 'paused')
     assert.equal(await mine.isRunning(), false)

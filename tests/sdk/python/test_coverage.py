@@ -76,6 +76,11 @@ def test_every_method_is_tried(kind, tests, known):
     assert not untried, f"nobody tries {kind.__name__}.{', '.join(untried)}"
 
 
+def test_everything_that_a_client_of_ones_own_has_is_tried():
+    untried = [name for name in vars(e2b.E2B(api_key="e2b_00")) if not re.search(rf"\bclient\.{name}\b", SYNC)]
+    assert not untried
+
+
 def test_every_exception_is_known():
     """One that a new release brings is either raised by us, and then tried, or said here not to be."""
     never = {

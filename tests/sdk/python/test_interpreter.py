@@ -163,6 +163,14 @@ def test_a_cell_that_takes_too_long_is_interrupted(interpreter):
     assert interpreter.run_code("'free again'", timeout=20).text == "free again"
 
 
+def test_whoever_waits_for_a_cell_is_told_of_the_pause(interpreter):
+    code = "import time; print('begun', flush=True); time.sleep(1000)"
+    with pytest.raises(TimeoutException, match="killed"):
+        interpreter.run_code(code, timeout=0, on_stdout=lambda _: interpreter.pause())
+    interpreter.connect(timeout=900)
+    assert interpreter.run_code("'free again'", timeout=60).text == "free again"
+
+
 def test_other_languages_have_their_kernels(interpreter):
     said = interpreter.run_code("colour=red; echo $colour $((40 + 2))", language="bash")
     assert "".join(said.logs.stdout) == "red 42\n"

@@ -1,5 +1,6 @@
 """The life of sandboxes, through the synchronous SDK."""
 
+import asyncio
 import datetime
 import shutil
 import socket
@@ -11,6 +12,8 @@ import uuid
 
 import pytest
 from e2b import (
+    E2B,
+    AuthenticationException,
     CommandExitException,
     FileNotFoundException,
     InvalidArgumentException,
@@ -19,6 +22,7 @@ from e2b import (
     SandboxNotFoundException,
     SandboxQuery,
     SandboxState,
+    TimeoutException,
 )
 
 
@@ -30,6 +34,36 @@ def soon(is_so, seconds=30):
             return True
         time.sleep(0.1)
     return False
+
+
+def test_a_client_that_was_told_everything_looks_for_nothing_around_it(monkeypatch, url, key):
+    for name in ("E2B_API_KEY", "E2B_API_URL", "E2B_SANDBOX_URL"):
+        monkeypatch.delenv(name)
+    with pytest.raises(AuthenticationException):
+        Sandbox.create()
+    client = E2B(api_key=key, api_url=url, sandbox_url=url)
+    sandbox = client.Sandbox.create(timeout=60)
+    try:
+        assert sandbox.commands.run("echo hi").stdout == "hi\n"
+        assert sandbox.sandbox_id in [it.sandbox_id for it in client.Sandbox.list().next_items()]
+    finally:
+        assert client.Sandbox.kill(sandbox.sandbox_id)
+    assert client.Template.exists("base") and client.Volume.list() is not None
+    assert client.Secret.list().next_items() is not None
+    other = E2B(api_key="e2b_" + "0" * 40, api_url=url, sandbox_url=url)
+    with pytest.raises(AuthenticationException):
+        other.Sandbox.create()
+
+    async def story():
+        assert await client.AsyncTemplate.exists("base") and await client.AsyncVolume.list() is not None
+        assert await client.AsyncSecret.list().next_items() is not None
+        sandbox = await client.AsyncSandbox.create(timeout=60)
+        try:
+            assert (await sandbox.commands.run("echo hi")).stdout == "hi\n"
+        finally:
+            await sandbox.kill()
+
+    asyncio.run(story())
 
 
 def test_a_sandbox_is_created_with_what_it_was_asked_for(make):
@@ -150,6 +184,27 @@ def test_a_pause_keeps_processes_and_files(make):
     assert again.is_running() and again.files.read("kept.txt") == "kept"
     assert process.pid in [running.pid for running in again.commands.list()]
     assert sandbox.commands.run("echo same token").stdout == "same token\n", "the older handle goes on"
+
+
+def test_whoever_waits_for_a_command_is_told_of_the_pause_and_finds_it_again(make):
+    sandbox = make(timeout=60)
+    waited = sandbox.commands.run("sleep 1000", background=True, timeout=0)
+    sandbox.pause()
+    # Not after its own time: it has none.
+    with pytest.raises(TimeoutException):
+        waited.wait()
+    sandbox.connect(timeout=60)
+    again = sandbox.commands.connect(waited.pid, timeout=0)
+    assert again.kill()
+
+
+def test_whoever_waits_for_a_command_is_told_that_the_time_is_up(make):
+    sandbox = make(timeout=60, lifecycle={"on_timeout": "pause"})
+    waited = sandbox.commands.run("sleep 1000", background=True, timeout=0)
+    sandbox.set_timeout(1)
+    with pytest.raises(TimeoutException):
+        waited.wait()
+    assert sandbox.get_info().state == SandboxState.PAUSED
 
 
 def test_a_pause_without_memory_keeps_files_alone(make):
@@ -279,6 +334,7 @@ def test_ports_have_names(make, url):
             return f"{refused.code} {refused.read().decode()}"
 
     assert soon(lambda: ask(host) == "<p>hello</p>"), ask(host)
+    assert ask(host.upper()) == "<p>hello</p>", "names of machines are the same in capitals"
     closed = ask(sandbox.get_host(8001))
     assert closed.startswith("502") and "port is not open" in closed and '"port":8001' in closed
     unknown = ask("8000-i0000000000000000000.localhost")

@@ -15,6 +15,12 @@ from e2b import (
     wait_for_port,
     wait_for_timeout,
 )
+from e2b.api.client.models import (
+    TemplateTagAssignmentsResponse,
+    TemplateTagExistsResponse,
+    TemplateTagGroupsResponse,
+    TemplateTagsCountResponse,
+)
 from test_differs import ask
 
 
@@ -59,6 +65,13 @@ def test_a_sandbox_stands_on_it(built, make):
     assert sandbox.get_info().template_id == built[0]
 
 
+def test_the_two_that_everybody_begins_with_are_there_and_were_made_once(key):
+    assert Template.exists("base") and Template.exists("code-interpreter-v1")
+    assert not Template.exists("code-interpreter-v1:other")
+    (base,) = [it for it in json.loads(ask("GET", "/templates", key)[1]) if it["templateID"] == "base"]
+    assert base["createdAt"] > "2020" and base["buildStatus"] == "ready", base
+
+
 def test_tags_are_other_names(built, make):
     name = built[0]
     assigned = Template.assign_tags(name, ["v1", "prod"])
@@ -69,6 +82,56 @@ def test_tags_are_other_names(built, make):
     assert {it.tag for it in Template.get_tags(name)} == {"default"}
     with pytest.raises(SandboxException):
         Sandbox.create(f"{name}:v1")
+
+
+def test_tags_are_counted_found_and_paged(key):
+    """No method of the SDK asks for these; its generated client knows them, and reads the answers here."""
+    name = f"counted-{uuid.uuid4().hex[:8]}"
+    info = Template.build(Template().from_base_image().run_cmd("true"), name, tags=["default", "v1", "v2"])
+
+    def asked(rest, status=200):
+        got, said = ask("GET", f"/templates/{name}/tags{rest}", key)
+        assert got == status, (rest, got, said)
+        return json.loads(said)
+
+    try:
+        assert TemplateTagsCountResponse.from_dict(asked("/count")).total == 3
+        found = TemplateTagExistsResponse.from_dict(asked("/exists?tag=V1"))
+        assert found.exists and found.normalized_tag == "v1"
+        assert not TemplateTagExistsResponse.from_dict(asked("/exists?tag=v3")).exists
+        for sort, order in (("name_asc", ["default", "v1", "v2"]), ("name_desc", ["v2", "v1", "default"])):
+            seen, cursor = [], ""
+            while cursor is not None:
+                page = TemplateTagGroupsResponse.from_dict(asked(f"/groups?sort={sort}&tagsLimit=1{cursor}"))
+                seen += [group.tag for group in page.tags]
+                cursor = page.next_cursor and f"&tagsCursor={page.next_cursor}"
+            assert seen == order
+        newest = TemplateTagGroupsResponse.from_dict(asked("/groups")).tags
+        given = [group.assignments[0].assigned_at for group in newest]
+        assert len(newest) == 3 and given == sorted(given, reverse=True)
+        assert {str(group.assignments[0].build_id) for group in newest} == {info.build_id}
+        assert [group.tag for group in TemplateTagGroupsResponse.from_dict(asked("/groups?search=V")).tags] != []
+        (given,) = TemplateTagAssignmentsResponse.from_dict(asked("/v1/assignments")).data
+        assert str(given.build_id) == info.build_id and given.build_finished_at
+        assert TemplateTagAssignmentsResponse.from_dict(asked("/v3/assignments")).data == []
+        for odd in ("/groups?sort=upwards", "/groups?tagsCursor=nonsense", "/exists", "/exists?tag=a/b"):
+            assert asked(odd, 400)["code"] == 400, odd
+    finally:
+        assert ask("DELETE", f"/templates/{name}", key)[0] == 204
+    for rest in ("", "/count", "/exists?tag=v1", "/groups", "/v1/assignments"):
+        assert asked(rest, 404)["code"] == 404, rest
+
+
+def test_what_is_not_kept_or_not_done_any_more_is_refused_with_a_sentence(key):
+    for method, path, words in (
+        ("GET", "/teams/carrel/metrics", "`GET /metrics`"),
+        ("GET", "/teams/carrel/metrics/max", "`GET /metrics`"),
+        ("POST", "/templates", "`Template`"),
+        ("POST", "/templates/base", "`Template`"),
+        ("POST", "/templates/base/builds/one", "`Template`"),
+    ):
+        status, said = ask(method, path, key, {} if method == "POST" else None)
+        assert status == 501 and words in json.loads(said)["message"], (path, said)
 
 
 def test_a_name_is_forgotten_with_its_tags(key):

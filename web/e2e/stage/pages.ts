@@ -13,7 +13,7 @@ export interface Shown {
 
 export const PAGES: readonly Shown[] = [
   { name: 'board', path: '/' },
-  { name: 'task-talk', path: '/tasks/155' },
+  { name: 'task-talk', path: '/tasks/155', act: beside },
   { name: 'task-diff', path: '/tasks/155?tab=diff', act: lines },
   { name: 'task-review', path: '/tasks/149?tab=diff', act: said },
   { name: 'task-judge', path: '/tasks/149?tab=diff', act: judge },
@@ -56,6 +56,11 @@ export const PAGES: readonly Shown[] = [
 
 async function lines(visitor: Visitor): Promise<void> {
   await visitor.page.getByText('LIFETIME').first().waitFor({ state: 'attached' })
+}
+
+/** On a phone the lines are behind the other half, and not drawn until somebody goes there. */
+async function beside(visitor: Visitor): Promise<void> {
+  if ((visitor.page.viewportSize()?.width ?? 0) > 800) await lines(visitor)
 }
 
 async function said(visitor: Visitor): Promise<void> {

@@ -148,6 +148,14 @@ export class Stage {
       return
     }
     if (/\/stats$/.test(path)) return say(this.scene.stats(path.split('/')[2] as string))
+    if (request.method === 'POST' && (path === '/repos' || path === '/agents')) {
+      // What is asked for is made at once, as far as a page can see.
+      const at = new Date().toISOString()
+      const made = { phase: 'ready', revision: 1, created_at: at, updated_at: at, ...(await json(request)) }
+      const shelf: unknown[] = path === '/repos' ? this.scene.repos : this.scene.agents
+      shelf.push(made)
+      return say(made, 201)
+    }
     switch (path) {
       case '/me':
         return say(this.scene.me)
@@ -228,4 +236,10 @@ export class Stage {
     })
     response.end(body)
   }
+}
+
+async function json(request: IncomingMessage): Promise<object> {
+  let text = ''
+  for await (const piece of request) text += String(piece)
+  return JSON.parse(text) as object
 }

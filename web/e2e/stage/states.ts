@@ -94,6 +94,8 @@ function crowd(): Scene {
 
 async function go(visitor: Visitor): Promise<void> {
   await visitor.page.getByRole('button', { name: /A sample/ }).click()
+  await visitor.page.getByRole('button', { name: /The demo/ }).click()
+  await visitor.page.getByLabel('What should be done?').waitFor()
 }
 
 async function failed(visitor: Visitor): Promise<void> {

@@ -81,7 +81,7 @@ function AgentCard({ agent }: { agent: Agent }) {
             {agent.about || DIALECTS[agent.dialect] || agent.dialect}
           </p>
         </div>
-        <Chip>{agent.dialect}</Chip>
+        {agent.dialect !== agent.name && <Chip>{agent.dialect}</Chip>}
       </div>
       {agent.command && (
         <code className="line-clamp-3 rounded-lg bg-well px-2.5 py-1.5 font-mono text-small text-soft wrap-anywhere">

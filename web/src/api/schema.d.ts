@@ -4719,6 +4719,115 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/sessions/{id}/sandbox/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows how the desk of a session is: the same as `…/sandbox`, beside the verbs. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: components["schemas"]["SessionId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The desk. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["SandboxView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{id}/task": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Writes a card that goes on from a checkpoint, with its files and with what was said until then: so the work of a session
+         *     becomes a pull request.
+         */
+        post: {
+            parameters: {
+                query?: {
+                    /** @description Answer only when the task is in this phase, or will not come there by itself; `Carrel-Waited` says how it ended. */
+                    wait?: components["schemas"]["TaskPhase"];
+                    /** @description Seconds to wait at most: 1 to 600, 60 when left out. */
+                    timeout?: number;
+                };
+                header?: {
+                    /** @description Repeating the request with the same key makes one thing. */
+                    "Idempotency-Key"?: string | null;
+                };
+                path: {
+                    id: components["schemas"]["SessionId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["NewSessionTask"] | null;
+                };
+            };
+            responses: {
+                /** @description It was written. */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TaskView"];
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/sign-in": {
         parameters: {
             query?: never;
@@ -7575,6 +7684,8 @@ export interface components {
             role: components["schemas"]["Voice"];
             /** @description What was said, or a sentence about what was done. */
             text: string;
+            /** @description It is still being said: the same place is told again, with more of it, and at last without this. */
+            unfinished?: boolean;
             tool?: components["schemas"]["ToolUse"] | null;
             commit?: components["schemas"]["CommitId"] | null;
             /** @description The paths that are different since the checkpoint before. */
@@ -8085,6 +8196,32 @@ export interface components {
              * @default null
              */
             title?: string | null;
+        };
+        /** @description Asks for a task that goes on from a checkpoint of a session. */
+        NewSessionTask: {
+            /**
+             * Format: int64
+             * @description The moment of the timeline to go on from, which is a checkpoint; the newest one when left out.
+             * @default null
+             */
+            from?: number | null;
+            /**
+             * @description In a few words: 1 to 200 characters; what the session is called when left out.
+             * @default null
+             */
+            title?: string | null;
+            /**
+             * @description What is left to do; to finish what was begun when left out.
+             * @default null
+             */
+            prompt?: string | null;
+            /** @default null */
+            agent?: components["schemas"]["AgentId"] | null;
+            /**
+             * @description Begins at once.
+             * @default false
+             */
+            start?: boolean;
         };
         /** @description Asks for a snapshot. */
         NewSnapshot: {
@@ -9167,6 +9304,7 @@ export interface components {
                 /** @description What goes on, in a few words. */
                 doing?: string | null;
                 fork_of?: components["schemas"]["TaskId"] | null;
+                from_session?: components["schemas"]["SessionId"] | null;
                 /**
                  * Format: double
                  * @description What the judge gave it.
@@ -10255,6 +10393,7 @@ export interface components {
             /** @description What goes on, in a few words. */
             doing?: string | null;
             fork_of?: components["schemas"]["TaskId"] | null;
+            from_session?: components["schemas"]["SessionId"] | null;
             /**
              * Format: double
              * @description What the judge gave it.

@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { Plus } from 'lucide-react'
-import { useCallback, useDeferredValue, useMemo, useRef, useState } from 'react'
+import { useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react'
 import { say } from '../api/problem'
 import { repos } from '../api/queries'
 import { openSheet } from '../frame/sheets'
@@ -35,7 +35,11 @@ export function BoardPage() {
   const all = list.data
   const wanted = useDeferredValue(filter)
   const shown = useMemo(() => (all ?? []).filter((task) => passes(task, wanted)), [all, wanted])
-  const columns = useMemo(() => deal(shown), [shown])
+  const dealt = useRef<ReturnType<typeof deal>>(undefined)
+  const columns = useMemo(() => deal(shown, dealt.current), [shown])
+  useEffect(() => {
+    dealt.current = columns
+  }, [columns])
 
   const change = (next: Filter) => void navigate({ search: next, replace: true })
   const toggle = useCallback((id: number) => {
@@ -82,7 +86,7 @@ export function BoardPage() {
 
   if (list.isError && !all) {
     return (
-      <div className="p-6">
+      <div className="mx-auto w-full max-w-xl px-6 py-16">
         <title>{t('Board · Carrel')}</title>
         <Trouble title={t('The tasks could not be listed')} detail={say(list.error)}>
           <Button onClick={() => void list.refetch()}>{t('Try again')}</Button>

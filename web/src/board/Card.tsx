@@ -1,11 +1,11 @@
 /** One task as a card. The whole card leads to its page; what stands on it is what is true of it now. */
 import { useDraggable } from '@dnd-kit/core'
 import { Link } from '@tanstack/react-router'
-import { GitCompareArrows, GitPullRequest, Hand, Link2 } from 'lucide-react'
+import { CircleAlert, GitCompareArrows, GitPullRequest, Hand, Link2, ShieldCheck } from 'lucide-react'
 import { memo, useEffect, useRef, useState } from 'react'
 import { AgentMark } from '../agent/AgentMark'
+import type { SandboxView } from '../api/types'
 import { useOpenConflicts } from '../task/conflicts'
-import { useSandboxOf } from '../task/desk'
 import { isBusy, isOver, needsInWords, TASK_LOOKS } from '../task/phases'
 import type { Task } from '../task/types'
 import { useReading } from '../ui/clock'
@@ -20,6 +20,8 @@ import { ChecksRing } from './ChecksRing'
 
 interface CardProps {
   task: Task
+  /** Its sandbox, while there is one. */
+  desk: SandboxView | undefined
   isCurrent: boolean
   isChosen: boolean
   isHeld: boolean
@@ -29,6 +31,7 @@ interface CardProps {
 
 export const Card = memo(function Card({
   task,
+  desk,
   isCurrent,
   isChosen,
   isHeld,
@@ -49,6 +52,11 @@ export const Card = memo(function Card({
       aria-label={`task-${task.id}`}
       aria-disabled={isHeld || undefined}
       {...listeners}
+      // The link covers the card but for what has something to tell under the pointer; that leads there too.
+      onClick={(event) => {
+        if (event.target instanceof Element && !event.target.closest('a, button, input, [role="menu"]'))
+          link.current?.dispatchEvent(new MouseEvent('click', event.nativeEvent))
+      }}
       onContextMenu={(event) => {
         event.preventDefault()
         setMenuOpen(true)
@@ -69,15 +77,18 @@ export const Card = memo(function Card({
         isHeld && 'opacity-35',
       )}
     >
-      <CardFace task={task} link={link} onFocus={() => onCurrent(task.id)} />
-      <div className="absolute top-1.5 right-1.5 flex items-center rounded-lg bg-card opacity-0 transition-opacity group-hover:opacity-100 has-focus-visible:opacity-100 has-checked:opacity-100 has-[[data-state=open]]:opacity-100 max-md:opacity-100">
+      <CardFace task={task} desk={desk} link={link} onFocus={() => onCurrent(task.id)} />
+      {/* It stands where the agent's mark is: to choose a card moves nothing on it. */}
+      <span className="absolute top-3 left-3 grid size-4.5 place-items-center bg-card opacity-0 group-hover:opacity-100 has-checked:opacity-100 has-focus-visible:opacity-100 max-md:hidden">
         <input
           type="checkbox"
           checked={isChosen}
           aria-label={t('Select task-{id}', { id: task.id })}
           onChange={() => onChoose(task.id)}
-          className="m-1 size-4 accent-(--lamp) max-md:hidden"
+          className="size-4 accent-(--lamp)"
         />
+      </span>
+      <div className="absolute top-1.5 right-1.5 rounded-lg bg-card opacity-0 transition-opacity group-hover:opacity-100 has-focus-visible:opacity-100 has-[[data-state=open]]:opacity-100 max-md:opacity-100">
         <CardMenu
           task={task}
           isOpen={isMenuOpen}
@@ -92,21 +103,24 @@ export const Card = memo(function Card({
 /** The card itself, without a hand on it. */
 export function CardFace({
   task,
+  desk,
   link,
   onFocus,
 }: {
   task: Task
+  desk: SandboxView | undefined
   link?: React.Ref<HTMLAnchorElement>
   onFocus?(): void
 }) {
   const cost = dollars(task.cost_usd)
   const budget = dollars(task.budget_usd)
-  const waits = task.phase === 'needs_you' || task.phase === 'failed'
+  const hasMore = Boolean(cost || task.pull || hasDistance(task))
+  const isolation = isOver(task) ? undefined : (desk?.isolation ?? task.isolation)
   return (
-    <div className="px-3 pt-2.5 pb-2.5">
-      <div className="flex items-start gap-2 max-md:pr-8 md:group-has-checked:pr-13">
+    <div className="@container px-3 py-2.5">
+      <div className="flex items-start gap-2 max-md:pr-8">
         <AgentMark name={task.agent} className="mt-0.5" />
-        <p className="min-w-0 flex-1 leading-[1.3rem]">
+        <p className="line-clamp-3 min-w-0 flex-1 leading-[1.3rem]">
           <span className="mr-1.5 font-mono text-tiny text-faint">{task.id}</span>
           <Link
             ref={link}
@@ -128,9 +142,18 @@ export function CardFace({
           {t('after {list}', { list: task.depends_on.map((it) => `task-${it.task_id}`).join(', ') })}
         </p>
       )}
-      <footer className="mt-2 space-y-1 text-tiny text-faint">
-        <div className="flex min-w-0 items-center gap-2">
-          <DeskDot task={task} />
+      {task.labels.length > 0 && (
+        <p className="mt-1.5 flex min-w-0 flex-wrap gap-1 text-tiny">
+          {task.labels.slice(0, 2).map((label) => (
+            <span key={label} className="max-w-full truncate rounded bg-well px-1.5 text-soft">
+              {label}
+            </span>
+          ))}
+        </p>
+      )}
+      <footer className="mt-2 space-y-1 text-tiny text-faint *:flex *:min-w-0 *:items-center *:gap-2">
+        <div>
+          <DeskDot task={task} desk={desk} />
           <span
             className="min-w-0 flex-1 truncate"
             title={
@@ -144,40 +167,35 @@ export function CardFace({
           </span>
           <Clock task={task} />
         </div>
-        {(cost || task.pull || waits || task.sandbox_id || hasDistance(task) || task.labels.length > 0) && (
-          <div className="flex min-w-0 flex-wrap items-center gap-x-2 gap-y-1">
-            <Distance task={task} />
-            <Isolation task={task} />
-            {task.labels.slice(0, 2).map((label) => (
-              <span key={label} className="max-w-full truncate rounded bg-well px-1 text-soft">
-                {label}
+        {(isolation || hasMore) && (
+          <div>
+            {isolation && (
+              <span
+                className="relative flex shrink-0 items-center gap-1"
+                title={t('Isolated by {isolation}', { isolation })}
+              >
+                <ShieldCheck aria-hidden className="size-3.5" />
+                <span className={cx(hasMore && '@max-[15rem]:sr-only')}>{isolation}</span>
               </span>
-            ))}
-            <span className="ml-auto flex items-center gap-2">
-              {task.pull && (
-                <span
-                  className="flex items-center gap-1 text-soft"
-                  title={t('Pull request {number}', { number: task.pull.number })}
-                >
-                  <ChecksRing task={task} />
-                  <GitPullRequest aria-hidden className="size-3.5" />#{task.pull.number}
-                </span>
-              )}
-              {cost && (
-                <span
-                  title={budget ? t('Spent on models, of {budget}', { budget }) : t('Spent on models')}
-                  className={cx(isNearlySpent(task) && 'font-medium text-brass')}
-                >
-                  {cost}
-                </span>
-              )}
-              {waits && (
-                <Hand
-                  aria-label={t('It {needsInWords}', { needsInWords: needsInWords(task) })}
-                  className="size-3.5 text-brass"
-                />
-              )}
-            </span>
+            )}
+            <Distance task={task} />
+            {task.pull && (
+              <span
+                className="relative flex shrink-0 items-center gap-1 text-soft"
+                title={t('Pull request {number}', { number: task.pull.number })}
+              >
+                <GitPullRequest aria-hidden className="size-3.5" />#{task.pull.number}
+                <ChecksRing task={task} />
+              </span>
+            )}
+            {cost && (
+              <span
+                title={budget ? t('Spent on models, of {budget}', { budget }) : t('Spent on models')}
+                className={cx('relative ml-auto truncate', isNearlySpent(task) && 'font-medium text-brass')}
+              >
+                {cost}
+              </span>
+            )}
           </div>
         )}
       </footer>
@@ -188,15 +206,18 @@ export function CardFace({
 /** What goes on, in one line: the question that is open, or the agent's last word. */
 function Doing({ task }: { task: Task }) {
   if (task.phase === 'needs_you' || task.phase === 'failed') {
+    const Icon = task.phase === 'failed' ? CircleAlert : Hand
+    const words = t('It {needsInWords}.', { needsInWords: needsInWords(task) })
     return (
-      <p
+      <div
         className={cx(
-          'mt-1.5 line-clamp-3 rounded-md px-2 py-1 text-small wrap-anywhere',
+          'mt-2 flex gap-1.5 rounded-md px-2 py-1.5 text-small',
           task.phase === 'failed' ? 'bg-oxblood-wash text-oxblood' : 'bg-brass-wash text-brass',
         )}
       >
-        {task.needs?.detail ?? t('It {needsInWords}.', { needsInWords: needsInWords(task) })}
-      </p>
+        <Icon role="img" aria-label={words} className="mt-0.5 size-3.5 shrink-0" />
+        <p className="line-clamp-4 min-w-0 wrap-anywhere">{task.needs?.detail ?? words}</p>
+      </div>
     )
   }
   // A card that waits says what for; one that just came into the queue has nothing to say yet.
@@ -225,17 +246,19 @@ function Clash({ task }: { task: Task }) {
   return (
     <p
       data-conflict={first.task_id ?? 'base'}
-      className="mt-1.5 flex gap-1.5 text-small leading-4.5 text-oxblood"
+      className="relative mt-1.5 flex gap-1.5 text-small leading-4.5 text-oxblood"
       title={paths.join('\n')}
     >
       <GitCompareArrows aria-hidden className="mt-0.5 size-3.5 shrink-0" />
-      <span className="line-clamp-2">
+      <span className="min-w-0">
         {t('conflicts with {what}', {
           what: first.task_id == null ? (task.base ?? t('its base')) : `task-${first.task_id}`,
         })}
         {rest.length > 0 && t(' and {n} more', { n: rest.length })}
         {paths[0] && (
-          <bdi className="text-faint"> {t('in {file}', { file: paths[0].split('/').at(-1) ?? '' })}</bdi>
+          <bdi className="block truncate text-faint">
+            {t('in {file}', { file: paths[0].split('/').at(-1) ?? '' })}
+          </bdi>
         )}
       </span>
     </p>
@@ -243,9 +266,8 @@ function Clash({ task }: { task: Task }) {
 }
 
 /** The sandbox behind the card: running, paused, or gone. */
-function DeskDot({ task }: { task: Task }) {
-  const sandbox = useSandboxOf(task)
-  const state = sandbox?.status ?? (task.sandbox_id && !isOver(task) ? 'gone' : undefined)
+function DeskDot({ task, desk }: { task: Task; desk: SandboxView | undefined }) {
+  const state = desk?.status ?? (task.sandbox_id && !isOver(task) ? 'gone' : undefined)
   if (!state) return null
   return (
     <span
@@ -253,21 +275,11 @@ function DeskDot({ task }: { task: Task }) {
       aria-label={t('Sandbox {state}', { state: worded(state) })}
       title={t('Sandbox {state}', { state: worded(state) })}
       className={cx(
-        'size-2 shrink-0 rounded-full',
+        'relative size-2 shrink-0 rounded-full',
         state === 'running' ? 'bg-lamp' : state === 'paused' ? 'bg-slate' : 'border border-line-strong',
       )}
     />
   )
-}
-
-/** How strongly its sandbox is kept apart. */
-function Isolation({ task }: { task: Task }) {
-  const isolation = useSandboxOf(task)?.isolation ?? task.isolation
-  return isolation && !isOver(task) ? (
-    <span className="shrink-0" title={t('Isolated by {isolation}', { isolation })}>
-      {isolation}
-    </span>
-  ) : null
 }
 
 /** Four fifths of a budget are the moment to look at what it buys. */
@@ -282,7 +294,7 @@ function Distance({ task }: { task: Task }) {
   if (!hasDistance(task)) return null
   return (
     <span
-      className="flex shrink-0 gap-1.5"
+      className="relative flex shrink-0 gap-1.5"
       title={t('{ahead} ahead of and {behind} behind {base}', {
         ahead,
         behind,
@@ -299,9 +311,17 @@ function Distance({ task }: { task: Task }) {
 /** How long the agent has been at it; or how long ago it ended. */
 function Clock({ task }: { task: Task }) {
   if (isBusy(task) && task.started_at) return <Elapsed since={task.started_at} />
-  return <Age at={task.ended_at ?? task.updated_at} />
+  return (
+    <span className="relative">
+      <Age at={task.ended_at ?? task.updated_at} />
+    </span>
+  )
 }
 
 function Elapsed({ since }: { since: string }) {
-  return <span title={t('At work for')}>{useReading((now) => stopwatch(since, now))}</span>
+  return (
+    <span className="relative" title={t('At work for')}>
+      {useReading((now) => stopwatch(since, now))}
+    </span>
+  )
 }

@@ -2,7 +2,8 @@
 import { useDroppable } from '@dnd-kit/core'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { Hand } from 'lucide-react'
-import { useEffect, useRef } from 'react'
+import { memo, useEffect, useRef } from 'react'
+import type { SandboxView } from '../api/types'
 import type { Task } from '../task/types'
 import { VERB_WORDS } from '../task/verbs'
 import { cx } from '../ui/cx'
@@ -12,6 +13,8 @@ import { COLUMN_HINTS, COLUMN_WORDS, type Column, moveTo } from './columns'
 interface ColumnViewProps {
   column: Column
   tasks: Task[]
+  /** The sandboxes that live, by their names. */
+  desks: ReadonlyMap<string, SandboxView>
   held: Task | undefined
   current: number | undefined
   chosen: ReadonlySet<number>
@@ -21,7 +24,16 @@ interface ColumnViewProps {
 
 const GAP = 8
 
-export function ColumnView({ column, tasks, held, current, chosen, onCurrent, onChoose }: ColumnViewProps) {
+export const ColumnView = memo(function ColumnView({
+  column,
+  tasks,
+  desks,
+  held,
+  current,
+  chosen,
+  onCurrent,
+  onChoose,
+}: ColumnViewProps) {
   const { setNodeRef, isOver } = useDroppable({ id: column })
   const scroller = useRef<HTMLDivElement>(null)
   const virtual = useVirtualizer({
@@ -49,7 +61,7 @@ export function ColumnView({ column, tasks, held, current, chosen, onCurrent, on
       aria-labelledby={heading}
       aria-disabled={isClosed ? true : undefined}
       className={cx(
-        'flex min-h-0 min-w-0 snap-start flex-col rounded-2xl border border-transparent bg-well/45 transition-[background-color,border-color,opacity] duration-150',
+        'relative flex min-h-0 min-w-0 snap-start flex-col rounded-2xl border border-transparent bg-well/45 transition-[background-color,border-color,opacity] duration-150',
         isClosed && 'opacity-55',
         canDrop && 'border-dashed border-line-strong',
         isOver && canDrop && 'border-lamp bg-lamp-wash',
@@ -57,7 +69,7 @@ export function ColumnView({ column, tasks, held, current, chosen, onCurrent, on
     >
       <h2
         id={heading}
-        className="flex h-10 shrink-0 items-center gap-2 px-3.5 font-sans text-small font-semibold tracking-normal text-soft"
+        className="flex h-10 shrink-0 items-center gap-2 px-3.5 font-sans text-small font-semibold tracking-normal text-soft max-md:sr-only"
       >
         {column === 'needs_you' && tasks.length > 0 && <Hand aria-hidden className="size-4 text-brass" />}
         <span className={cx(column === 'needs_you' && tasks.length > 0 && 'text-brass')}>
@@ -73,7 +85,7 @@ export function ColumnView({ column, tasks, held, current, chosen, onCurrent, on
       <div
         ref={scroller}
         // Scrollable regions must be reachable by keyboard; the cards inside are, so the region itself need not be.
-        className="min-h-0 flex-1 overflow-y-auto px-2 pb-2 [scrollbar-width:thin]"
+        className="min-h-0 flex-1 overflow-y-auto px-2 pb-2 [scrollbar-width:thin] max-md:pt-2"
       >
         {tasks.length === 0 ? (
           <p className="mx-1 mt-1 rounded-xl border border-dashed border-line px-3 py-5 text-center text-small text-faint">
@@ -94,6 +106,7 @@ export function ColumnView({ column, tasks, held, current, chosen, onCurrent, on
                   >
                     <Card
                       task={task}
+                      desk={task.sandbox_id ? desks.get(task.sandbox_id) : undefined}
                       isCurrent={task.id === current}
                       isChosen={chosen.has(task.id)}
                       isHeld={held?.id === task.id}
@@ -109,4 +122,4 @@ export function ColumnView({ column, tasks, held, current, chosen, onCurrent, on
       </div>
     </section>
   )
-}
+})

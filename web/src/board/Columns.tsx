@@ -8,7 +8,9 @@ import {
   useSensor,
   useSensors,
 } from '@dnd-kit/core'
-import { useEffect, useLayoutEffect, useRef, useState } from 'react'
+import { useQuery } from '@tanstack/react-query'
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
+import { sandboxes } from '../api/queries'
 import type { Task } from '../task/types'
 import { Button } from '../ui/Button'
 import { cx } from '../ui/cx'
@@ -53,6 +55,11 @@ export function Columns({
   const scroller = useRef<HTMLDivElement>(null)
   const [here, setHere] = useState<Column>(COLUMNS[0])
   const { attempt } = useMoves()
+  const room = useQuery(sandboxes).data?.items
+  const desks = useMemo(
+    () => new Map(room?.filter((it) => it.phase !== 'gone').map((it) => [it.id, it])),
+    [room],
+  )
   // Who opens the board in one hand has a moment: what waits for them comes first.
   const waits = useRef(columns.needs_you.length > 0)
   useLayoutEffect(() => {
@@ -110,6 +117,7 @@ export function Columns({
             key={column}
             column={column}
             tasks={columns[column]}
+            desks={desks}
             held={held}
             current={current}
             chosen={chosen}
@@ -121,7 +129,7 @@ export function Columns({
       <DragOverlay dropAnimation={{ duration: 160, easing: 'cubic-bezier(0.2, 0.7, 0.2, 1)' }}>
         {held && (
           <div className="rotate-[1.2deg] cursor-grabbing rounded-xl border border-line-strong bg-card shadow-float">
-            <CardFace task={held} />
+            <CardFace task={held} desk={held.sandbox_id ? desks.get(held.sandbox_id) : undefined} />
           </div>
         )}
       </DragOverlay>

@@ -39,6 +39,15 @@ describe('the columns', () => {
     )
   })
 
+  it('are the same lists again where nothing changed', () => {
+    const [rests, works] = [aTask({ id: 1, phase: 'backlog' }), aTask({ id: 2, phase: 'working' })]
+    const before = deal([rests, works])
+    const after = deal([rests, { ...works, doing: 'a word' }], before)
+    expect(after.backlog).toBe(before.backlog)
+    expect(after.working).not.toBe(before.working)
+    expect(after.working[0]?.doing).toBe('a word')
+  })
+
   it('do not move a card that works because its agent said another word', () => {
     const quiet = aTask({ id: 1, phase: 'working', started_at: '2026-01-01T00:02:00Z' })
     const loud = aTask({ id: 2, phase: 'working', started_at: '2026-01-01T00:01:00Z' })

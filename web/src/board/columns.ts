@@ -46,8 +46,11 @@ export function count(tasks: readonly Task[]): Record<Column, number> {
   return counts
 }
 
-/** The cards of each column in the order they are read: what waits longest first where someone waits, else the latest first. */
-export function deal(tasks: readonly Task[]): Record<Column, Task[]> {
+/**
+ * The cards of each column in the order they are read: what waits longest first where someone waits, else the latest first.
+ * A column in which nothing changed is the same list as `before`, so that it need not be drawn again.
+ */
+export function deal(tasks: readonly Task[], before?: Record<Column, Task[]>): Record<Column, Task[]> {
   const columns: Record<Column, Task[]> = {
     backlog: [],
     queued: [],
@@ -63,8 +66,14 @@ export function deal(tasks: readonly Task[]): Record<Column, Task[]> {
   columns.needs_you.sort((a, b) => a.id - b.id)
   columns.in_review.sort((a, b) => a.id - b.id)
   columns.done.sort((a, b) => compare(b.ended_at ?? b.updated_at, a.ended_at ?? a.updated_at))
+  if (before)
+    for (const column of COLUMNS)
+      if (isSame(before[column], columns[column])) columns[column] = before[column]
   return columns
 }
+
+const isSame = (a: readonly Task[], b: readonly Task[]) =>
+  a.length === b.length && a.every((task, at) => task === b[at])
 
 /** Times are written so that their letters are in their order; asking for a language's order costs a hundred times more. */
 const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)

@@ -4,7 +4,7 @@ import { t } from '../words/words'
 export function Bars({ days }: { days: readonly { day: string; merges: number }[] }) {
   const most = Math.max(1, ...days.map((it) => it.merges))
   return (
-    <ol aria-label={t('Merges per day')} className="flex h-40 items-end gap-1.5">
+    <ol aria-label={t('Merges per day')} className="flex h-48 items-end gap-1.5">
       {days.map(({ day, merges }) => (
         <li
           key={day}

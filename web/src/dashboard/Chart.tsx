@@ -5,8 +5,8 @@ import 'uplot/dist/uPlot.min.css'
 import { useIsDark } from '../ui/theme'
 import { second } from '../ui/time'
 
-/** A line of a few seconds tells nothing; it is drawn as the end of some minutes. */
-const SHORTEST_S = 120
+/** A line of a few seconds is drawn as the end of half a minute, and has the whole width from then on. */
+const SHORTEST_S = 30
 
 export interface Series {
   label: string
@@ -60,7 +60,7 @@ export default function Chart({
           y: { range: (_, low, high) => [Math.min(0, low ?? 0), Math.max(1, (high ?? 1) * 1.1)] },
         },
         axes: [
-          { ...axis, space: 90, values: (_, ticks) => ticks.map(clock) },
+          { ...axis, space: 90, size: 28, values: (_, ticks) => ticks.map(clock) },
           { ...axis, size: 44 },
         ],
         series: [
@@ -68,6 +68,7 @@ export default function Chart({
           ...series.map((it) => ({
             label: it.label,
             stroke: colour(it.colour),
+            fill: resolve(element, `color-mix(in oklab, var(${it.colour}) 10%, transparent)`),
             width: 1.75,
             points: { show: false },
           })),
@@ -94,7 +95,7 @@ export default function Chart({
       ref={home}
       role="img"
       aria-label={label}
-      className="w-full text-tiny [&_.u-legend]:font-sans [&_.u-legend]:text-small [&_.u-legend]:text-soft [&_.u-legend_th]:font-normal!"
+      className="w-full text-tiny [&_.u-legend]:font-sans [&_.u-legend]:text-small [&_.u-legend]:text-soft [&_.u-legend_th]:font-normal! [&_.u-marker]:h-0! [&_.u-marker]:border-x-0! [&_.u-marker]:border-b-0!"
     />
   )
 }
@@ -102,6 +103,11 @@ export default function Chart({
 const clock = (at: number) => second(new Date(at * 1000).toISOString())
 
 function shape(times: readonly number[], series: readonly Series[]): uPlot.AlignedData {
+  // One moment alone would be drawn as a whole day, and none as the year 1970.
+  if (times.length < 2) {
+    const end = times[0] ?? Date.now() / 1000
+    return [[end - SHORTEST_S, end], ...series.map((it) => [null, it.values[0] ?? null])] as uPlot.AlignedData
+  }
   return [[...times], ...series.map((it) => [...it.values])] as uPlot.AlignedData
 }
 

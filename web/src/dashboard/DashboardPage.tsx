@@ -113,19 +113,25 @@ export default function DashboardPage() {
         <Figure
           name={t('A desk is made in')}
           value={created(0.5)}
-          note={`p95 ${created(0.95)} · p99 ${created(0.99)}`}
+          note={
+            samples && created(0.5) === '–'
+              ? t('none was made yet')
+              : `p95 ${created(0.95)} · p99 ${created(0.99)}`
+          }
         />
         <Figure
           name={t('Task, start to merge')}
           value={cards && seconds(told.medianSeconds)}
           note={
-            cards
-              ? t('p95 {slow} · p99 {slowest} · {merged} merged', {
-                  slow: seconds(told.slowSeconds),
-                  slowest: seconds(told.slowestSeconds),
-                  merged: told.merged,
-                })
-              : ''
+            cards && told.merged === 0
+              ? t('nothing was merged yet')
+              : cards
+                ? t('p95 {slow} · p99 {slowest} · {merged} merged', {
+                    slow: seconds(told.slowSeconds),
+                    slowest: seconds(told.slowestSeconds),
+                    merged: told.merged,
+                  })
+                : ''
           }
         />
         <Figure
@@ -287,12 +293,15 @@ function Figure({
   value,
   note,
   isBad = false,
+  isGood = false,
 }: {
   name: string
   /** Nothing while it is not known. */
   value: string | undefined
   note: string
   isBad?: boolean
+  /** It is as it should be, and somebody looks here to see that. */
+  isGood?: boolean
 }) {
   return (
     <section className="rounded-2xl border border-line bg-card px-4 py-3.5 shadow-card">
@@ -300,7 +309,15 @@ function Figure({
       {value === undefined ? (
         <Skeleton className="my-1.5 h-7 w-16" />
       ) : (
-        <p className={cx('mt-0.5 font-serif text-display font-semibold', isBad && 'text-oxblood')}>{value}</p>
+        <p
+          className={cx(
+            'mt-0.5 font-serif text-display font-semibold',
+            isBad && 'text-oxblood',
+            isGood && 'text-lamp',
+          )}
+        >
+          {value}
+        </p>
       )}
       <p className="min-h-5 text-small text-faint">{note}</p>
     </section>
@@ -315,6 +332,7 @@ function Zero({ name, value, note }: { name: string; value: number | undefined; 
       value={value === undefined ? '–' : String(value)}
       note={note}
       isBad={(value ?? 0) > 0}
+      isGood={value === 0}
     />
   )
 }

@@ -17,9 +17,16 @@ interface EditorButtonProps {
   folder: string
   /** How the work is fetched by git, where there is a branch. */
   fetch?: string | undefined
+  isSmall?: boolean
 }
 
-export function EditorButton({ sandboxId, host = sandboxId, folder, fetch }: EditorButtonProps) {
+export function EditorButton({
+  sandboxId,
+  host = sandboxId,
+  folder,
+  fetch,
+  isSmall = false,
+}: EditorButtonProps) {
   const [isBusy, setBusy] = useState(false)
   const [isAbsent, setAbsent] = useState(false)
   const open = async () => {
@@ -47,7 +54,7 @@ export function EditorButton({ sandboxId, host = sandboxId, folder, fetch }: Edi
   }
   return (
     <>
-      <Button className="h-8" icon={<Code />} isBusy={isBusy} onClick={() => void open()}>
+      <Button isSmall={isSmall} icon={<Code />} isBusy={isBusy} onClick={() => void open()}>
         {t('VS Code')}
       </Button>
       <Dialog

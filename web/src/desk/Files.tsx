@@ -168,7 +168,7 @@ function OpenFile({ sandboxId, entry, onGone }: { sandboxId: string; entry: File
           {isChanged && <span className="text-brass"> {t('· changed')}</span>}
         </span>
         {isChanged && (
-          <Button tone="primary" className="h-7" isBusy={save.isPending} onClick={() => save.mutate(edit)}>
+          <Button tone="primary" isSmall isBusy={save.isPending} onClick={() => save.mutate(edit)}>
             {t('Save')}
           </Button>
         )}

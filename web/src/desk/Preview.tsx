@@ -51,10 +51,10 @@ export function Preview({ sandboxId }: { sandboxId: string }) {
             inputMode="numeric"
             placeholder="3000"
             onChange={(event) => setPort(event.target.value)}
-            className="h-8 w-20"
+            className="h-8! w-20!"
           />
         </label>
-        <Button type="submit" className="h-8" icon={shown ? <RefreshCw /> : undefined}>
+        <Button type="submit" isSmall icon={shown ? <RefreshCw /> : undefined}>
           {shown ? t('Again') : t('Show')}
         </Button>
         {shown && (

@@ -68,7 +68,7 @@ function Host({ refused, sandbox }: { refused: RefusedHost; sandbox: SandboxView
               <>
                 <Copy text={command} label={t('Copy the command that allows {host}', { host })} />
                 <Button
-                  className="h-8"
+                  isSmall
                   aria-label={t('Allow {host}', { host })}
                   title={command}
                   isBusy={allow.isPending}

@@ -140,7 +140,7 @@ export function Terminal({ sandboxId, cwd }: { sandboxId: string; cwd?: string |
         {WORDS[state]}
         {detail && <span className="text-faint">{detail}</span>}
         {state === 'ended' && (
-          <Button tone="quiet" className="h-6" onClick={() => setRound(round + 1)}>
+          <Button tone="quiet" isSmall className="h-6!" onClick={() => setRound(round + 1)}>
             {t('Open another')}
           </Button>
         )}

@@ -41,7 +41,7 @@ export function Frame() {
       >
         {t('Skip to the page')}
       </a>
-      <div className="flex min-h-dvh flex-col md:grid md:grid-cols-[3.75rem_minmax(0,1fr)] 2xl:grid-cols-[12.5rem_minmax(0,1fr)]">
+      <div className="flex min-h-dvh flex-col md:grid md:grid-cols-[5rem_minmax(0,1fr)] 2xl:grid-cols-[12.5rem_minmax(0,1fr)]">
         <Rail bearer={bearer} />
         <main
           id="page"
@@ -49,11 +49,11 @@ export function Frame() {
           className={cx(
             'w-full min-w-0 outline-none',
             isWide
-              ? 'flex flex-col overflow-hidden max-md:h-[calc(100dvh-6.6rem-env(safe-area-inset-bottom))] md:h-dvh'
+              ? 'flex flex-col overflow-hidden max-md:h-[calc(100dvh-6.1rem-env(safe-area-inset-bottom))] md:h-dvh'
               : 'mx-auto max-w-6xl px-4 py-5 max-md:pb-20 sm:px-6 md:px-8 md:py-8',
           )}
         >
-          <div className={cx(isWide && 'px-4 pt-4 empty:hidden md:px-6 [&:not(:has(*))]:hidden')}>
+          <div className={cx(isWide && 'px-4 pt-4 *:mb-0 empty:hidden md:px-6 [&:not(:has(*))]:hidden')}>
             <Banner />
           </div>
           <Outlet />
@@ -69,7 +69,7 @@ export function Frame() {
 }
 
 const placeLook =
-  'relative flex h-9 items-center gap-2.5 rounded-lg px-2.5 text-soft transition-colors duration-150 hover:bg-well hover:text-ink data-[here=true]:bg-well data-[here=true]:font-medium data-[here=true]:text-ink max-2xl:justify-center'
+  'relative flex items-center rounded-lg text-soft transition-colors duration-150 hover:bg-well hover:text-ink data-[here=true]:bg-well data-[here=true]:font-medium data-[here=true]:text-ink max-2xl:flex-col max-2xl:gap-0.5 max-2xl:py-1.5 max-2xl:text-[0.6875rem] max-2xl:leading-3.5 2xl:h-9 2xl:gap-2.5 2xl:px-2.5'
 
 /** Which place the address belongs to. A task is on the board; keys are in the settings. */
 function useHere(): string {
@@ -87,11 +87,11 @@ function Rail({ bearer }: { bearer: Bearer | undefined }) {
   const here = useHere()
   const hands = useHandsUp()
   return (
-    <header className="sticky top-0 z-30 flex items-center gap-1 border-b border-line bg-desk px-3 py-2 md:h-dvh md:flex-col md:items-stretch md:border-r md:border-b-0 md:px-2.5 md:py-5">
+    <header className="sticky top-0 z-30 flex items-center gap-1 border-b border-line bg-desk px-3 py-1 md:h-dvh md:flex-col md:items-stretch md:overflow-y-auto md:border-r md:border-b-0 md:px-2 md:py-4 2xl:px-2.5 md:[scrollbar-width:none]">
       <Link
         to="/"
         aria-label={t('Carrel, the board')}
-        className="mr-auto flex items-center gap-2.5 rounded-lg px-1.5 md:mr-0 md:mb-5 max-2xl:md:justify-center"
+        className="mr-auto flex items-center gap-2.5 rounded-lg px-1.5 md:mr-0 md:mb-4 max-2xl:md:justify-center"
       >
         <Mark className="size-7" />
         <span className="font-serif text-title font-semibold tracking-tight max-2xl:md:hidden">Carrel</span>
@@ -120,10 +120,10 @@ function Rail({ bearer }: { bearer: Bearer | undefined }) {
             className={placeLook}
             title={label}
           >
-            <Icon aria-hidden className="size-4 shrink-0" />
-            <span className="max-2xl:sr-only">{label}</span>
+            <Icon aria-hidden className="size-4.5 shrink-0 2xl:size-4" />
+            {label}
             {to === '/' && hands > 0 && (
-              <span className="ml-auto grid h-5 min-w-5 place-items-center rounded-full bg-brass px-1 text-tiny font-semibold text-paper max-2xl:absolute max-2xl:-top-1 max-2xl:-right-1">
+              <span className="ml-auto grid h-5 min-w-5 place-items-center rounded-full bg-brass px-1 text-tiny font-semibold text-paper max-2xl:absolute max-2xl:-top-0.5 max-2xl:right-1">
                 {hands}
                 <span className="sr-only">{hands === 1 ? t(' task needs you') : t(' tasks need you')}</span>
               </span>
@@ -131,8 +131,8 @@ function Rail({ bearer }: { bearer: Bearer | undefined }) {
           </Link>
         ))}
         <a href="/docs" className={placeLook} title={t('API docs')}>
-          <BookOpen aria-hidden className="size-4 shrink-0" />
-          <span className="max-2xl:sr-only">{t('API docs')}</span>
+          <BookOpen aria-hidden className="size-4.5 shrink-0 2xl:size-4" />
+          {t('API docs')}
         </a>
       </nav>
       <div className="flex items-center gap-1 md:mt-auto md:flex-col md:items-stretch md:gap-3 md:px-0.5">

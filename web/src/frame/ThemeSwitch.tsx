@@ -19,7 +19,7 @@ export function ThemeButton() {
   return (
     <IconButton
       label={t('Theme: {label}', { label })}
-      className="2xl:hidden"
+      className="md:self-center 2xl:hidden"
       onClick={() => setTheme(next.theme)}
     >
       <Icon aria-hidden />

@@ -120,35 +120,44 @@ export function RepoPage() {
           <Trouble title={t('It needs a look')} detail={repo.note} />
         </div>
       )}
-      <div className="grid grid-cols-1 gap-5 lg:grid-cols-2">
-        <Box title={t('Where')}>
-          <dl className="divide-y divide-line">
-            <Fact name={t('Source')}>{repo.source ?? t('It lives here.')}</Fact>
-            <Fact name={t('Branch')}>
-              {repo.default_branch ?? '…'}
-              {repo.head && (
-                <span className="ml-2 font-mono text-small text-faint">{repo.head.slice(0, 10)}</span>
-              )}
-            </Fact>
-            <Fact name={t('By git')}>
-              <span className="flex items-center gap-1">
-                <code className="min-w-0 truncate font-mono text-small">{gateway}</code>
-                <Copy text={`git clone ${gateway}`} label={t('Copy the command to clone it')} />
-              </span>
-            </Fact>
-            {repo.synced_at && (
-              <Fact name={t('Synced')}>
-                <Ago at={repo.synced_at} />
+      {/* Two columns of their own: what is short leaves no hole beside what is long. */}
+      <div className="grid grid-cols-1 items-start gap-5 *:space-y-5 lg:grid-cols-2">
+        <div>
+          <Box title={t('Where')}>
+            <dl className="divide-y divide-line">
+              <Fact name={t('Source')}>{repo.source ?? t('It lives here.')}</Fact>
+              <Fact name={t('Branch')}>
+                {repo.default_branch ?? '…'}
+                {repo.head && (
+                  <span className="ml-2 font-mono text-small text-faint">{repo.head.slice(0, 10)}</span>
+                )}
               </Fact>
-            )}
-          </dl>
-          <Connection repo={repo.name} />
-        </Box>
-        <PullRules key={`pulls ${repo.revision}`} repo={repo} onSaved={put} />
-        <Rules key={repo.revision} repo={repo} onSaved={put} />
-        <CommandRules key={`commands ${repo.revision}`} repo={repo} onSaved={put} />
-        <RepoTasks repo={repo.name} />
-        <Pushes repo={repo.name} />
+              <Fact name={t('By git')}>
+                <span className="flex items-center gap-1">
+                  <code className="min-w-0 truncate font-mono text-small">{gateway}</code>
+                  <Copy
+                    text={`git clone ${gateway}`}
+                    label={t('Copy the command to clone it')}
+                    className="-my-2"
+                  />
+                </span>
+              </Fact>
+              {repo.synced_at && (
+                <Fact name={t('Synced')}>
+                  <Ago at={repo.synced_at} />
+                </Fact>
+              )}
+            </dl>
+            <Connection repo={repo.name} />
+          </Box>
+          <Rules key={repo.revision} repo={repo} onSaved={put} />
+          <RepoTasks repo={repo.name} />
+        </div>
+        <div>
+          <PullRules key={`pulls ${repo.revision}`} repo={repo} onSaved={put} />
+          <CommandRules key={`commands ${repo.revision}`} repo={repo} onSaved={put} />
+          <Pushes repo={repo.name} />
+        </div>
       </div>
     </>
   )
@@ -156,7 +165,7 @@ export function RepoPage() {
 
 function Fact({ name, children }: { name: string; children: ReactNode }) {
   return (
-    <div className="grid grid-cols-[6rem_minmax(0,1fr)] gap-3 py-2">
+    <div className="grid grid-cols-[6rem_minmax(0,1fr)] items-baseline gap-3 py-2">
       <dt className="text-faint">{name}</dt>
       <dd className="wrap-anywhere">{children}</dd>
     </div>

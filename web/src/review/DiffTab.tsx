@@ -52,7 +52,7 @@ export default function DiffTab({ task, act, since, onAll }: DiffTabProps) {
       corner={
         task.pull &&
         task.phase === 'in_review' && (
-          <Button data-judge className="h-8" icon={<MessageSquareText />} onClick={() => setJudging(true)}>
+          <Button data-judge isSmall icon={<MessageSquareText />} onClick={() => setJudging(true)}>
             {t('Review')}
           </Button>
         )

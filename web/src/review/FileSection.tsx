@@ -94,7 +94,8 @@ export function FileSection({
         </span>
         <Button
           tone="quiet"
-          className="h-7 px-2 text-small"
+          isSmall
+          className="px-2!"
           aria-label={t('Comment on {path}', { path: file.path })}
           title={t('Comment on a line')}
           onClick={() => {

@@ -173,10 +173,10 @@ export default function Hunks({
       {isCut && (
         <p className="flex flex-wrap items-center gap-3 border-t border-line bg-paper px-4 py-2.5 text-small text-soft">
           {t('The first {n} lines of this file are shown.', { n: most.toLocaleString(locale()) })}
-          <Button className="h-7" onClick={() => setMost(most + LINES_AT_ONCE)}>
+          <Button isSmall onClick={() => setMost(most + LINES_AT_ONCE)}>
             {t('Show more')}
           </Button>
-          <Button tone="quiet" className="h-7" onClick={() => setMost(Number.POSITIVE_INFINITY)}>
+          <Button tone="quiet" isSmall onClick={() => setMost(Number.POSITIVE_INFINITY)}>
             {t('Show all, which may take a while')}
           </Button>
         </p>
@@ -282,10 +282,10 @@ function CommentForm({
         className={`${inputLook} h-auto py-2 font-sans`}
       />
       <div className="flex gap-2">
-        <Button type="submit" tone="primary" className="h-8" disabled={!text.trim()}>
+        <Button type="submit" tone="primary" isSmall disabled={!text.trim()}>
           {t('Add to the review')}
         </Button>
-        <Button tone="quiet" className="h-8" onClick={onCancel}>
+        <Button tone="quiet" isSmall onClick={onCancel}>
           {t('Cancel')}
         </Button>
       </div>
@@ -392,10 +392,10 @@ function AskLine({
           className={`${inputLook} h-8 w-20`}
         />
       </label>
-      <Button type="submit" className="h-8" disabled={!isThere}>
+      <Button type="submit" isSmall disabled={!isThere}>
         {t('Write')}
       </Button>
-      <Button tone="quiet" className="h-8" onClick={onCancel}>
+      <Button tone="quiet" isSmall onClick={onCancel}>
         {t('Cancel')}
       </Button>
       {!isThere && <span className="text-faint">{t('That line is not in this diff.')}</span>}

@@ -178,7 +178,7 @@ export function Reading({
   return (
     <section aria-label={t('Diff')} className="flex min-h-0 flex-1 flex-col">
       <header className="flex shrink-0 flex-wrap items-center gap-x-4 gap-y-1.5 border-b border-line px-4 py-2 text-small">
-        <p className="font-medium">
+        <p className="flex gap-2 font-medium">
           {tn(listed.length, '{n} file', '{n} files')} <span className="text-lamp">+{added}</span>{' '}
           <span className="text-oxblood">−{removed}</span>
         </p>
@@ -200,19 +200,13 @@ export function Reading({
         )}
         <div className="ml-auto flex items-center gap-2">
           {waiting.length > 0 && (
-            <Button
-              tone="primary"
-              className="h-8"
-              icon={<Send />}
-              isBusy={isSending}
-              onClick={() => void send()}
-            >
+            <Button tone="primary" isSmall icon={<Send />} isBusy={isSending} onClick={() => void send()}>
               {tn(waiting.length, 'Send {n} comment', 'Send {n} comments')}
             </Button>
           )}
           {corner}
           {since === undefined && unread.length > 0 && (
-            <Button className="h-8" onClick={() => change((now) => ({ ...now, ...allRead(now) }))}>
+            <Button isSmall onClick={() => change((now) => ({ ...now, ...allRead(now) }))}>
               {t('Mark all read')}
             </Button>
           )}

@@ -334,7 +334,7 @@ const NETWORK: Record<SandboxView['network']['mode'], string> = {
 
 function Fact({ name, children }: { name: string; children: ReactNode }) {
   return (
-    <div className="grid grid-cols-[7rem_minmax(0,1fr)] gap-3 py-2.5">
+    <div className="grid grid-cols-[7rem_minmax(0,1fr)] items-baseline gap-3 py-2.5">
       <dt className="text-faint">{name}</dt>
       <dd className="wrap-anywhere">{children}</dd>
     </div>

@@ -16,7 +16,7 @@ import { openHere } from '../task/queries'
 import type { Moment, Session } from '../task/types'
 import { Button } from '../ui/Button'
 import { Confirm } from '../ui/Confirm'
-import { Halves } from '../ui/Halves'
+import { Halves, HalvesComing } from '../ui/Halves'
 import { type Part, Parts } from '../ui/Parts'
 import { Chip, Empty, Skeleton, Trouble } from '../ui/Small'
 import { toast } from '../ui/Toast'
@@ -44,7 +44,7 @@ export default function SessionPage() {
         </div>
       </Empty>
     ) : (
-      <div className="p-6">
+      <div className="mx-auto w-full max-w-xl px-6 py-16">
         <title>Carrel</title>
         <Trouble title={t('The session could not be read')} detail={say(error)}>
           <Button onClick={() => void refetch()}>{t('Try again')}</Button>
@@ -52,17 +52,7 @@ export default function SessionPage() {
       </div>
     )
   }
-  if (!data)
-    return (
-      <div role="status" aria-label={t('Loading')} className="flex flex-1 flex-col gap-4 p-6">
-        <title>Carrel</title>
-        <Skeleton className="h-8 w-96 max-w-full" />
-        <div className="grid flex-1 gap-4 md:grid-cols-[5fr_7fr]">
-          <Skeleton className="min-h-64" />
-          <Skeleton className="min-h-64" />
-        </div>
-      </div>
-    )
+  if (!data) return <HalvesComing />
   return <Talk key={data.id} session={data} />
 }
 
@@ -166,8 +156,10 @@ function Talk({ session }: { session: Session }) {
         </Link>
         <AgentMark name={session.agent} />
         <h1 className="min-w-0 flex-1 truncate text-title">{session.title || t('Session')}</h1>
-        {session.repo && <span className="text-small text-soft">{session.repo}</span>}
-        <Chip tone={session.phase === 'open' ? 'lamp' : 'plain'}>{worded(session.phase)}</Chip>
+        <span className="flex items-center gap-3 text-small text-soft max-sm:order-last max-sm:basis-full">
+          {session.repo}
+          <Chip tone={session.phase === 'open' ? 'lamp' : 'plain'}>{worded(session.phase)}</Chip>
+        </span>
         {!isClosed && (
           <Confirm
             title={t('Close this session?')}
@@ -232,7 +224,9 @@ function Talk({ session }: { session: Session }) {
           onChange={(next) => show(next)}
           parts={parts}
           corner={
-            sandbox?.phase === 'ready' && <EditorButton sandboxId={sandbox.id} folder={folder ?? '/home'} />
+            sandbox?.phase === 'ready' && (
+              <EditorButton isSmall sandboxId={sandbox.id} folder={folder ?? '/home'} />
+            )
           }
         />
       </Halves>

@@ -163,7 +163,7 @@ export function Composer({
         />
         {isBusy && onStop && !disabledBecause && !text.trim() && files.length === 0 && (
           <Button
-            className="h-8"
+            isSmall
             icon={<Square />}
             isBusy={isStopping}
             title={t('Breaks off what the agent is doing; what it did so far stays')}
@@ -177,7 +177,7 @@ export function Composer({
         )}
         {isBusy && onSendNow && !disabledBecause && (text.trim() || files.length > 0) && (
           <Button
-            className="h-8"
+            isSmall
             icon={<Zap />}
             disabled={isSending}
             title={t('Breaks off what the agent is doing; what it did so far stays (Ctrl+Enter)')}
@@ -189,7 +189,7 @@ export function Composer({
         <Button
           type="submit"
           tone="primary"
-          className="h-8"
+          isSmall
           icon={<SendHorizontal />}
           isBusy={isSending}
           disabled={(!text.trim() && files.length === 0) || Boolean(disabledBecause)}

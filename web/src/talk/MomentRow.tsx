@@ -242,47 +242,53 @@ function Checkpoint({
   const files = moment.files ?? []
   const commit = moment.commit ?? undefined
   return (
-    <div className="flex flex-wrap items-center gap-x-3 gap-y-1 border-y border-dashed border-line py-1.5 text-small text-soft">
-      <GitCommitHorizontal aria-hidden className="size-4 shrink-0 text-lamp" />
-      <span className="min-w-0 flex-1 basis-[85%] truncate">
-        {moment.text || t('Saved')}
-        {files.length > 0 && (
-          <span className="text-faint"> · {tn(files.length, '{n} file', '{n} files')}</span>
-        )}
-      </span>
-      {commit && <code className="ml-7 font-mono text-tiny text-faint">{commit.slice(0, 9)}</code>}
-      {moment.desk && <code className="font-mono text-tiny text-faint">{moment.desk.sandbox_id}</code>}
-      {commit && onSince && (
-        <button
-          type="button"
-          onClick={() => onSince(moment.seq)}
-          className="text-lamp underline-offset-4 hover:underline"
-        >
-          {t('Diff since')}
-        </button>
+    <div className="space-y-0.5 rounded-xl bg-well/50 px-3 py-2 text-small text-soft *:flex *:items-center *:gap-x-3">
+      <p>
+        <GitCommitHorizontal aria-hidden className="size-4 shrink-0 text-lamp" />
+        <span className="min-w-0 flex-1 truncate">
+          {moment.text || t('Saved')}
+          {files.length > 0 && (
+            <span className="text-faint"> · {tn(files.length, '{n} file', '{n} files')}</span>
+          )}
+        </span>
+        <span className="shrink-0 text-tiny text-faint">
+          <Ago at={moment.at} />
+        </span>
+      </p>
+      {(commit || moment.desk) && (
+        <div className="flex-wrap sm:pl-7">
+          {commit && <code className="font-mono text-tiny text-faint">{commit.slice(0, 9)}</code>}
+          {moment.desk && <code className="font-mono text-tiny text-faint">{moment.desk.sandbox_id}</code>}
+          {commit && onSince && (
+            <button
+              type="button"
+              onClick={() => onSince(moment.seq)}
+              className="text-lamp underline-offset-4 hover:underline"
+            >
+              {t('Diff since')}
+            </button>
+          )}
+          {commit && onOpen && (
+            <button
+              type="button"
+              title={t('A desk with the files as they were here')}
+              onClick={() => onOpen(moment.seq)}
+              className="text-lamp underline-offset-4 hover:underline"
+            >
+              {t('Open here')}
+            </button>
+          )}
+          {commit && onFork && (
+            <button
+              type="button"
+              onClick={() => onFork(moment.seq)}
+              className="inline-flex items-center gap-1 text-lamp underline-offset-4 hover:underline"
+            >
+              <GitFork aria-hidden className="size-3.5" /> {t('Fork from here')}
+            </button>
+          )}
+        </div>
       )}
-      {commit && onOpen && (
-        <button
-          type="button"
-          title={t('A desk with the files as they were here')}
-          onClick={() => onOpen(moment.seq)}
-          className="text-lamp underline-offset-4 hover:underline"
-        >
-          {t('Open here')}
-        </button>
-      )}
-      {commit && onFork && (
-        <button
-          type="button"
-          onClick={() => onFork(moment.seq)}
-          className="inline-flex items-center gap-1 text-lamp underline-offset-4 hover:underline"
-        >
-          <GitFork aria-hidden className="size-3.5" /> {t('Fork from here')}
-        </button>
-      )}
-      <span className="ml-auto text-tiny text-faint">
-        <Ago at={moment.at} />
-      </span>
     </div>
   )
 }

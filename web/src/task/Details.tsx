@@ -40,7 +40,7 @@ export function Details({ task, sandbox }: { task: Task; sandbox: SandboxView | 
         <Fact name={t('By git')}>
           <span className="flex items-center gap-1">
             <code className="min-w-0 truncate font-mono text-small">{fetch}</code>
-            <Copy text={fetch} label={t('Copy the command')} />
+            <Copy text={fetch} label={t('Copy the command')} className="-my-2" />
           </span>
         </Fact>
         <Fact name={t('By ssh')}>
@@ -49,7 +49,7 @@ export function Details({ task, sandbox }: { task: Task; sandbox: SandboxView | 
               <code className="min-w-0 truncate font-mono text-small">
                 {t('ssh carrel-task-{id}', { id: task.id })}
               </code>
-              <Copy text={`ssh carrel-task-${task.id}`} label={t('Copy the command')} />
+              <Copy text={`ssh carrel-task-${task.id}`} label={t('Copy the command')} className="-my-2" />
             </span>
           ) : (
             t('When it has a desk.')
@@ -125,7 +125,7 @@ export function Details({ task, sandbox }: { task: Task; sandbox: SandboxView | 
 
 function Fact({ name, children }: { name: string; children: ReactNode }) {
   return (
-    <div className="grid grid-cols-[7rem_minmax(0,1fr)] gap-3 py-2.5">
+    <div className="grid grid-cols-[7rem_minmax(0,1fr)] items-baseline gap-3 py-2.5">
       <dt className="text-faint">{name}</dt>
       <dd className="wrap-anywhere">{children}</dd>
     </div>

@@ -51,6 +51,7 @@ export function Tabs({ task, tab, since, act, onTab }: TabsProps) {
       corner={
         sandbox?.phase === 'ready' && (
           <EditorButton
+            isSmall
             sandboxId={sandbox.id}
             host={`task-${task.id}`}
             folder={CHECKOUT}

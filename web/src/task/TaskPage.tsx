@@ -8,7 +8,7 @@ import { CHECKOUT } from '../desk/parts'
 import { Composer } from '../talk/Composer'
 import { Timeline } from '../talk/Timeline'
 import { Button } from '../ui/Button'
-import { Halves } from '../ui/Halves'
+import { Halves, HalvesComing } from '../ui/Halves'
 import { Empty, Skeleton, Trouble } from '../ui/Small'
 import { useShortcuts } from '../ui/shortcuts'
 import { toast } from '../ui/Toast'
@@ -53,7 +53,7 @@ export default function TaskPage() {
   }
   if (error && !data) {
     return (
-      <div className="p-6">
+      <div className="mx-auto w-full max-w-xl px-6 py-16">
         <title>Carrel</title>
         <Trouble title={t('The task could not be read')} detail={say(error)}>
           <Button onClick={() => void refetch()}>{t('Try again')}</Button>
@@ -61,7 +61,7 @@ export default function TaskPage() {
       </div>
     )
   }
-  if (isPending || !data) return <Waiting />
+  if (isPending || !data) return <HalvesComing />
   return <Work key={data.id} task={data} />
 }
 
@@ -188,17 +188,4 @@ function withPrompt(moments: readonly Moment[], task: Task): readonly Moment[] {
     { seq: 0, turn: 0, at: task.created_at, kind: 'message', role: 'user', text: task.prompt || task.title },
     ...moments,
   ]
-}
-
-function Waiting() {
-  return (
-    <div role="status" aria-label={t('Loading')} className="flex flex-1 flex-col gap-4 p-6">
-      <title>Carrel</title>
-      <Skeleton className="h-8 w-96 max-w-full" />
-      <div className="grid flex-1 gap-4 md:grid-cols-[5fr_7fr]">
-        <Skeleton className="min-h-64" />
-        <Skeleton className="min-h-64" />
-      </div>
-    </div>
-  )
 }

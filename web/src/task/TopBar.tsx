@@ -48,8 +48,8 @@ export function TopBar({
         <ArrowRight aria-label={t('into')} className="size-3.5" />
         <span className="font-mono">{task.base ?? t('the default branch')}</span>
         {(task.ahead ?? 0) + (task.behind ?? 0) > 0 && (
-          <span className="text-faint" title={t('Commits ahead of and behind the base')}>
-            ↑{task.ahead ?? 0} ↓{task.behind ?? 0}
+          <span className="flex gap-1.5 text-faint" title={t('Commits ahead of and behind the base')}>
+            <span>↑{task.ahead ?? 0}</span> <span>↓{task.behind ?? 0}</span>
           </span>
         )}
         <span className="ml-auto flex flex-wrap items-center gap-x-3 gap-y-1">

@@ -14,12 +14,15 @@ interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   tone?: Tone
   icon?: ReactNode
   isBusy?: boolean
+  /** For rows of other things. */
+  isSmall?: boolean
 }
 
 export function Button({
   tone = 'plain',
   icon,
   isBusy,
+  isSmall = false,
   children,
   className,
   disabled,
@@ -32,7 +35,8 @@ export function Button({
       disabled={disabled || isBusy}
       aria-busy={isBusy || undefined}
       className={cx(
-        'inline-flex h-9 items-center justify-center gap-2 rounded-lg px-3.5 font-medium whitespace-nowrap transition-colors duration-150 disabled:opacity-55',
+        'inline-flex items-center justify-center gap-2 rounded-lg font-medium whitespace-nowrap transition-colors duration-150 disabled:opacity-55',
+        isSmall ? 'h-8 px-3 text-small' : 'h-9 px-3.5',
         TONES[tone],
         className,
       )}

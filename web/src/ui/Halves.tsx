@@ -2,6 +2,7 @@
 import type { ReactNode } from 'react'
 import { t } from '../words/words'
 import { cx } from './cx'
+import { Skeleton } from './Small'
 
 interface HalvesProps {
   /** Which of the two a phone shows. */
@@ -12,6 +13,8 @@ interface HalvesProps {
   word: string
   children: ReactNode
 }
+
+const SIDES = 'grid min-h-0 border-t border-line md:grid-cols-[minmax(20rem,5fr)_minmax(0,7fr)]'
 
 export function Halves({ isTalking, onTalking, talk, word, children }: HalvesProps) {
   return (
@@ -32,7 +35,7 @@ export function Halves({ isTalking, onTalking, talk, word, children }: HalvesPro
           </button>
         ))}
       </div>
-      <div className="grid min-h-0 flex-1 border-t border-line md:grid-cols-[minmax(20rem,5fr)_minmax(0,7fr)]">
+      <div className={cx(SIDES, 'flex-1')}>
         <section
           aria-label={t('Conversation')}
           className={cx(
@@ -45,5 +48,32 @@ export function Halves({ isTalking, onTalking, talk, word, children }: HalvesPro
         <div className={cx('flex min-h-0 min-w-0 flex-col', isTalking && 'max-md:hidden')}>{children}</div>
       </div>
     </>
+  )
+}
+
+/** The shape of such a page while it is on its way. */
+export function HalvesComing() {
+  return (
+    <div role="status" aria-label={t('Loading')} className="flex min-h-0 flex-1 flex-col overflow-hidden">
+      <title>Carrel</title>
+      <div className="space-y-3 px-4 py-4 md:px-5">
+        <Skeleton className="h-3.5 w-52" />
+        <Skeleton className="h-6 w-96 max-w-full" />
+      </div>
+      <div className={cx(SIDES, 'flex-1')}>
+        <div className="space-y-4 border-line p-4 md:border-r">
+          <Skeleton className="ml-auto h-14 w-2/3 rounded-2xl" />
+          <Skeleton className="h-4 w-1/2" />
+          <Skeleton className="h-28 w-11/12 rounded-2xl" />
+          <Skeleton className="h-4 w-2/5" />
+          <Skeleton className="h-12 rounded-xl" />
+        </div>
+        <div className="space-y-4 p-4 max-md:hidden">
+          <Skeleton className="h-5 w-80 max-w-full" />
+          <Skeleton className="h-52 rounded-xl" />
+          <Skeleton className="h-32 rounded-xl" />
+        </div>
+      </div>
+    </div>
   )
 }

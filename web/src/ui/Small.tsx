@@ -107,7 +107,7 @@ export function PageHead({
   children?: ReactNode
 }) {
   return (
-    <header className="mb-5 flex flex-wrap items-end justify-between gap-x-6 gap-y-3">
+    <header className="mb-5 flex flex-wrap items-center justify-between gap-x-6 gap-y-3">
       <div className="min-w-0">
         <h1 className="text-display wrap-anywhere">{title}</h1>
         {lead && <p className="mt-1 text-soft">{lead}</p>}

@@ -114,7 +114,14 @@ export function Welcome({ repos }: { repos: RepoView[] }) {
               <Trouble title={t('The sample was not made')} detail={say(sample.error)} />
             )}
           </Step>
-          <Step number={2} now={step} title={t('An agent')} done={agent} onBack={() => setAgent(undefined)}>
+          <Step
+            number={2}
+            now={step}
+            title={t('An agent')}
+            hint={t('one you have, or a demo that needs no key')}
+            done={agent}
+            onBack={() => setAgent(undefined)}
+          >
             <div className="grid gap-3 sm:grid-cols-2">
               {!staff.some((it) => it.name === 'demo') && (
                 <Choice
@@ -139,7 +146,7 @@ export function Welcome({ repos }: { repos: RepoView[] }) {
               <Trouble title={t('The demo was not added')} detail={say(demo.error)} />
             )}
           </Step>
-          <Step number={3} now={step} title={t('The first task')}>
+          <Step number={3} now={step} title={t('The first task')} hint={t('one sentence is enough')}>
             <label className="block">
               <span className="mb-1 block text-small font-medium text-soft">{t('What should be done?')}</span>
               <textarea
@@ -168,6 +175,7 @@ function Step({
   number,
   now,
   title,
+  hint,
   done,
   onBack,
   children,
@@ -175,6 +183,8 @@ function Step({
   number: number
   now: number
   title: string
+  /** What it will be about, until its turn. */
+  hint?: string
   done?: string | undefined
   onBack?: () => void
   children: ReactNode
@@ -208,6 +218,11 @@ function Step({
           {isDone ? <Check className="size-4" /> : number}
         </span>
         {title}
+        {hint && now < number && (
+          <span className="ml-auto text-right font-sans text-small font-normal tracking-normal text-faint">
+            {hint}
+          </span>
+        )}
         {isDone && (
           <span className="ml-auto flex items-center gap-2 font-sans text-base font-normal text-soft">
             {done}

@@ -6,13 +6,14 @@
 //! | `templates`, `builds`, `tags` | templates, as the SDKs' builder makes them |
 //! | `interpreter` | the template that the code interpreter's SDKs start from |
 //! | `volumes`, `secrets` | what outlives sandboxes, and what is put into their requests on the way out |
-//! | `plane`, `nobody` | the way into sandboxes: by host name, by header, by token; what is said where there is nobody |
+//! | `plane`, `nobody`, `asleep` | the way into sandboxes: by host name, by header, by token; what is said where there is nobody, or nobody any more |
 //! | `ask`, `refusal`, `words`, `names`, `network` | how questions are read and answers written |
 //!
 //! Fields that nobody knows are passed over, since every release of the SDKs brings new ones. Those that are known, change
 //! the meaning and cannot be honoured are refused with a sentence.
 
 mod ask;
+mod asleep;
 mod builds;
 mod copies;
 pub(crate) mod interpreter;

@@ -1,6 +1,6 @@
 //! Pausing, and everything that brings a sandbox back: connect, and the older resume.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::{
     Router,
@@ -22,6 +22,9 @@ use super::{
     sandboxes::{PATIENCE, alive, connection, lifetime},
 };
 use crate::house::Doors;
+
+/// A sandbox that is not what its row says is looked at again after so long.
+const LOOKS_AGAIN: Duration = Duration::from_secs(1);
 
 pub(super) fn routes() -> Router<Doors> {
     Router::new()
@@ -151,21 +154,31 @@ async fn wake(
     let end = Instant::now() + PATIENCE;
     loop {
         let left = end.saturating_duration_since(Instant::now());
+        // A pause that was under way when it was taken up is carried out first, and then it is woken.
+        desk.until_let_go(grant, id, left).await?;
+        let left = end.saturating_duration_since(Instant::now());
         let view = desk.until(grant, id, left, |view| view.phase != Phase::Paused).await?;
         match view.phase {
             Phase::Ready => match connection(doors, grant, headers, &view).await {
                 Ok(connection) => return Ok((status, axum::Json(connection)).into_response()),
-                // A pause that was under way when it was taken up is carried out first, and then it is woken.
+                // It sleeps, and its row does not say so: whoever let it could not write that down.
                 Err(refusal) if refusal.is_conflict() && !left.is_zero() => {
-                    desk.until(grant, id, left, |now| now.updated_at != view.updated_at).await?;
+                    if let Err(error) = desk.settle(grant, id).await {
+                        tracing::debug!(sandbox = %id, %error, "it is looked at again");
+                    }
+                    let moves = |now: &SandboxView| now.updated_at != view.updated_at;
+                    desk.until(grant, id, left.min(LOOKS_AGAIN), moves).await?;
                 }
+                Err(refusal) if refusal.is_conflict() => return Err(too_long(id, &view)),
                 Err(refusal) => return Err(refusal),
             },
-            Phase::Paused => {
-                let why = view.note.as_deref().unwrap_or("it takes longer than usual");
-                return Err(Refusal::new(503, format!("Sandbox {id} does not come back from its pause: {why}")));
-            }
+            Phase::Paused => return Err(too_long(id, &view)),
             _ => return Err(Refusal::ended(&view)),
         }
     }
+}
+
+fn too_long(id: &SandboxId, view: &SandboxView) -> Refusal {
+    let why = view.note.as_deref().unwrap_or("it takes longer than usual");
+    Refusal::new(503, format!("Sandbox {id} does not come back from its pause: {why}")).with_retry_after(1)
 }

@@ -8,6 +8,8 @@
 //!
 //! envd asks for its own token; what it keeps for the host alone is not reachable from here.
 
+use std::pin::pin;
+
 use axum::{
     body::Body,
     extract::{FromRequestParts, Request, State},
@@ -22,6 +24,7 @@ use tower_http::timeout::TimeoutBody;
 use super::{
     Refusal,
     ask::sandbox_id,
+    asleep::UntilAsleep,
     nobody::{self, Nobody, turned_away},
     rest::ReadToTheEnd,
 };
@@ -249,8 +252,20 @@ async fn visit(doors: &Doors, place: Place, request: Request) -> Result<Response
         Destination::Envd => format!("localhost:{port}"),
         Destination::Port(port) => line.host(port),
     };
+    let mut asleep = line.asleep();
     let passage = Passage { host, prefix: None };
-    let passed = pass_on(doors, line, passage, Request::from_parts(parts, body)).await;
+    let mut passing = pin!(pass_on(doors, line, passage, Request::from_parts(parts, body)));
+    let passed = loop {
+        tokio::select! {
+            biased;
+            passed = &mut passing => break passed,
+            // It asked before the sandbox was put to sleep: that is traffic like any other.
+            () = asleep.cancelled() => {
+                let woken = doors.control.ports().wake_again(id, origin.as_deref()).await;
+                asleep = woken.map_err(|turned| turned_away(&place, turned))?;
+            }
+        }
+    };
     let mut response = passed.map_err(|error| {
         tracing::debug!(?error, sandbox = %id, port, "a visit broke off");
         Nobody::at_port(&place, "The sandbox is running but port is not open: it hung up without an answer")
@@ -262,6 +277,9 @@ async fn visit(doors: &Doors, place: Place, request: Request) -> Result<Response
     if to == Destination::Envd {
         // A signed address may stand at our own origin, and a file is whatever somebody wrote: a browser must not run it there.
         response.headers_mut().append(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static("sandbox"));
+    }
+    if to.is_told() {
+        response = response.map(|body| Body::new(UntilAsleep::new(body, asleep)));
     }
     Ok(response)
 }
@@ -320,6 +338,8 @@ mod tests {
         let place = |port| Some(Ok(Place { id: id.clone(), port }));
         assert_eq!(asked(&[("host", "3000-i1234567890123456789.localhost:7070")]), place(3000));
         assert_eq!(asked(&[("host", "3000-i1234567890123456789-abc.x.org")]), place(3000));
+        // Names of machines are the same in capitals.
+        assert_eq!(asked(&[("host", "3000-I1234567890123456789.LocalHost:7070")]), place(3000));
         assert_eq!(asked(&[("host", "localhost"), ("e2b-sandbox-id", id.as_str())]), place(49_983));
         let both = [("host", "localhost"), ("e2b-sandbox-id", id.as_str()), ("e2b-sandbox-port", "8080")];
         assert_eq!(asked(&both), place(8080));

@@ -1,28 +1,38 @@
 //! Tags: other names for a template. `name:tag` is a name of ours; a tag is a template on the same layers.
+//!
+//! E2B remembers every build that a tag ever meant. Here a tag means one, and that one is its whole history.
+
+use std::{cmp::Ordering, collections::HashMap};
 
 use axum::{
     Router,
-    extract::State,
+    extract::{Path, State},
     http::StatusCode,
     response::IntoResponse,
     response::Response,
     routing::{get, post},
 };
-use carrel_control::Steps;
-use carrel_model::{Grant, TemplateName, template::TemplatePhase};
+use carrel_control::{Paging, Steps, uuid_of};
+use carrel_model::{Grant, TemplateName, Timestamp, public::TemplateView, template::TemplatePhase};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
     Refusal,
-    ask::{Body, Caller},
+    ask::{Body, Caller, Query, place},
     names,
     templates::{Titled, build_id, find, no_template},
 };
 use crate::house::Doors;
 
 pub(super) fn routes() -> Router<Doors> {
-    Router::new().route("/templates/tags", post(assign).delete(remove)).route("/templates/{tid}/tags", get(list))
+    Router::new()
+        .route("/templates/tags", post(assign).delete(remove))
+        .route("/templates/{tid}/tags", get(list))
+        .route("/templates/{tid}/tags/count", get(count))
+        .route("/templates/{tid}/tags/exists", get(exists))
+        .route("/templates/{tid}/tags/groups", get(groups))
+        .route("/templates/{tid}/tags/{tag}/assignments", get(assignments))
 }
 
 #[derive(Debug, Deserialize)]
@@ -118,24 +128,142 @@ async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
+/// A tag that can be started from.
+struct Tag {
+    tag: String,
+    given_at: Timestamp,
+    view: TemplateView,
+}
+
+impl Tag {
+    fn assignment(&self) -> Value {
+        let build = build_id(&self.view);
+        json!({
+            "assignmentId": uuid_of(&format!("{} {build}", self.view.name)),
+            "buildId": build,
+            "assignedAt": self.given_at.to_string(),
+            "buildCreatedAt": self.given_at.to_string(),
+            "buildFinishedAt": self.view.ready_at.map(|at| at.to_string()),
+        })
+    }
+
+    fn key(&self) -> Key<'_> {
+        (self.given_at.as_microsecond(), &self.tag)
+    }
+}
+
+/// The tags of a template. A name that none of them has is no template's.
+async fn ready(doors: &Doors, grant: &Grant, name: &TemplateName) -> Result<Vec<Tag>, Refusal> {
+    let base = names::split(names::theirs(name)).0;
+    let mut all = doors.control.templates().list(grant).await?;
+    all.retain(|view| names::split(names::theirs(&view.name)).0 == base);
+    if all.is_empty() {
+        return Err(no_template(base));
+    }
+    all.retain(|view| view.phase == TemplatePhase::Ready);
+    let tag = |view: TemplateView| Tag {
+        tag: names::split(names::theirs(&view.name)).1.to_owned(),
+        given_at: view.created_at.or(view.ready_at).unwrap_or(Timestamp::UNIX_EPOCH),
+        view,
+    };
+    Ok(all.into_iter().map(tag).collect())
+}
+
 async fn list(
     State(doors): State<Doors>,
     Caller(grant): Caller,
     Titled(name): Titled,
 ) -> Result<axum::Json<Vec<Value>>, Refusal> {
-    let base = names::split(names::theirs(&name)).0.to_owned();
-    let all = doors.control.templates().list(&grant).await?;
-    let tags: Vec<Value> = all
-        .iter()
-        .filter_map(|view| {
-            let (mine, tag) = names::split(names::theirs(&view.name));
-            let made = view.created_at.or(view.ready_at)?;
-            (mine == base && view.phase == TemplatePhase::Ready)
-                .then(|| json!({ "tag": tag, "buildID": build_id(view), "createdAt": made.to_string() }))
-        })
-        .collect();
-    if tags.is_empty() {
-        return Err(no_template(&base));
+    let tags = ready(&doors, &grant, &name).await?;
+    let shown =
+        |it: &Tag| json!({ "tag": it.tag, "buildID": build_id(&it.view), "createdAt": it.given_at.to_string() });
+    Ok(axum::Json(tags.iter().map(shown).collect()))
+}
+
+async fn count(
+    State(doors): State<Doors>,
+    Caller(grant): Caller,
+    Titled(name): Titled,
+) -> Result<axum::Json<Value>, Refusal> {
+    Ok(axum::Json(json!({ "total": ready(&doors, &grant, &name).await?.len() })))
+}
+
+#[derive(Debug, Deserialize)]
+struct Which {
+    tag: String,
+}
+
+async fn exists(
+    State(doors): State<Doors>,
+    Caller(grant): Caller,
+    Titled(name): Titled,
+    Query(which): Query<Which>,
+) -> Result<axum::Json<Value>, Refusal> {
+    let tag = check(&which.tag)?.to_ascii_lowercase();
+    let tags = ready(&doors, &grant, &name).await?;
+    Ok(axum::Json(json!({ "exists": tags.iter().any(|it| it.tag == tag), "normalizedTag": tag })))
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Ask {
+    assignment_limit: Option<usize>,
+    tags_limit: Option<usize>,
+    tags_cursor: Option<String>,
+    search: Option<String>,
+    sort: Option<String>,
+}
+
+/// When a tag was given, in microseconds, and what it is called.
+type Key<'t> = (i64, &'t str);
+type Order = fn(&Key<'_>, &Key<'_>) -> Ordering;
+
+fn order(word: Option<&str>) -> Result<Order, Refusal> {
+    let order: Order = match word {
+        None | Some("latest_desc") => |a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(b.1)),
+        Some("latest_asc") => |a, b| a.0.cmp(&b.0).then_with(|| a.1.cmp(b.1)),
+        Some("name_asc") => |a, b| a.1.cmp(b.1),
+        Some("name_desc") => |a, b| b.1.cmp(a.1),
+        Some(_) => {
+            return Err(Refusal::malformed("`sort` is `latest_desc`, `latest_asc`, `name_asc` or `name_desc`."));
+        }
+    };
+    Ok(order)
+}
+
+async fn groups(
+    State(doors): State<Doors>,
+    Caller(grant): Caller,
+    Titled(name): Titled,
+    Query(ask): Query<Ask>,
+) -> Result<axum::Json<Value>, Refusal> {
+    let order = order(ask.sort.as_deref())?;
+    let mut tags = ready(&doors, &grant, &name).await?;
+    tags.sort_by(|a, b| order(&a.key(), &b.key()));
+    if let Some(last) = ask.tags_cursor.as_deref().map(place).transpose()? {
+        tags.retain(|it| order(&it.key(), &last) == Ordering::Greater);
     }
-    Ok(axum::Json(tags))
+    if let Some(text) = &ask.search {
+        tags.retain(|it| it.tag.contains(&text.to_ascii_lowercase()));
+    }
+    let most = ask.tags_limit.unwrap_or(25).clamp(1, 100);
+    let next = (tags.len() > most).then(|| Paging::place(tags[most - 1].given_at, &tags[most - 1].tag));
+    tags.truncate(most);
+    let shown = |it: &Tag| match ask.assignment_limit {
+        Some(0) => json!({ "tag": it.tag, "assignments": [], "hasMore": true }),
+        _ => json!({ "tag": it.tag, "assignments": [it.assignment()], "hasMore": false }),
+    };
+    Ok(axum::Json(json!({ "tags": tags.iter().map(shown).collect::<Vec<_>>(), "nextCursor": next })))
+}
+
+async fn assignments(
+    State(doors): State<Doors>,
+    Caller(grant): Caller,
+    Titled(name): Titled,
+    Path(path): Path<HashMap<String, String>>,
+) -> Result<axum::Json<Value>, Refusal> {
+    let tag = check(path.get("tag").map_or("", String::as_str))?.to_ascii_lowercase();
+    let tags = ready(&doors, &grant, &name).await?;
+    let data: Vec<Value> = tags.iter().filter(|it| it.tag == tag).map(Tag::assignment).collect();
+    Ok(axum::Json(json!({ "data": data, "nextCursor": null })))
 }

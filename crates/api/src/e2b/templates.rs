@@ -25,13 +25,16 @@ use crate::house::Doors;
 
 pub(super) fn routes() -> Router<Doors> {
     Router::new()
-        .route("/templates", get(list))
+        .route("/templates", get(list).post(outdated))
         .route("/v2/templates", get(list))
         .route("/default-templates", get(defaults))
-        .route("/templates/{tid}", get(show).delete(forget).patch(publish))
+        .route("/templates/{tid}", get(show).delete(forget).patch(publish).post(outdated))
+        .route("/templates/{tid}/builds/{bid}", axum::routing::post(outdated))
         .route("/v2/templates/{tid}", axum::routing::patch(publish))
         .route("/templates/aliases/{tid}", get(alias))
         .route("/teams", get(teams))
+        .route("/teams/{team}/metrics", get(team_metrics))
+        .route("/teams/{team}/metrics/max", get(team_metrics))
 }
 
 /// A template that is named in the path.
@@ -115,8 +118,8 @@ async fn list(State(doors): State<Doors>, Caller(grant): Caller, Query(ask): Que
     if let Some(after) = &ask.next_token {
         all.retain(|view| names::theirs(&view.name) > after.as_str());
     }
-    all.sort_by(|a, b| names::theirs(&a.name).cmp(names::theirs(&b.name)));
-    // A provider may have one that is called as we call another.
+    // A provider may have one that is called as we call another: one that was really made is shown.
+    all.sort_by(|a, b| names::theirs(&a.name).cmp(names::theirs(&b.name)).then_with(|| b.ready_at.cmp(&a.ready_at)));
     all.dedup_by(|a, b| names::theirs(&a.name) == names::theirs(&b.name));
     let most = ask.limit.unwrap_or(1000).clamp(1, 1000);
     let next = (all.len() > most).then(|| names::theirs(&all[most - 1].name).to_owned());
@@ -205,7 +208,10 @@ async fn alias(
     Titled(name): Titled,
 ) -> Result<axum::Json<Value>, Refusal> {
     let (base, tag) = names::split(names::theirs(&name));
+    let can_be_made = doors.options.interpreter.is_some();
     let found = match find(&doors, &grant, &name).await {
+        // This one is made when somebody asks for it, and so it is always there.
+        Err(refusal) if refusal.is_not_found() && name.as_str() == names::INTERPRETER && can_be_made => base.to_owned(),
         // A name is taken as soon as there is one of its tags.
         Err(refusal) if refusal.is_not_found() && tag == names::DEFAULT_TAG => {
             let all = doors.control.templates().list(&grant).await?;
@@ -220,4 +226,16 @@ async fn alias(
 /// One house, one team. Its key is not told again to whoever shows it.
 async fn teams(Caller(grant): Caller) -> axum::Json<Value> {
     axum::Json(json!([{ "teamID": "carrel", "name": grant.name, "apiKey": "", "isDefault": true }]))
+}
+
+/// What a team used is counted for the whole house, and elsewhere.
+async fn team_metrics(Caller(_): Caller) -> Refusal {
+    Refusal::new(501, "Metrics of a team are not kept here: `GET /metrics` tells what this server counts.").for_good()
+}
+
+/// The first generation of builds pushed an image to a registry of E2B's.
+async fn outdated(Caller(_): Caller) -> Refusal {
+    let message = "Templates are built by steps here, not by pushing an image: build it with a newer SDK's `Template`, \
+                   or with `e2b template create` of a newer command line.";
+    Refusal::new(501, message).for_good()
 }

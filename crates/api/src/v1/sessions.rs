@@ -11,8 +11,8 @@ use carrel_control::{Paging, SessionQuery};
 use carrel_model::{
     AgentId, RepoName, SessionId,
     public::{
-        NewInterruption, NewMessage, NewSession, NewSessionFork, Page, Problem as ProblemBody, SandboxView,
-        SessionView, Timeline,
+        NewInterruption, NewMessage, NewSession, NewSessionFork, NewSessionTask, Page, Problem as ProblemBody,
+        SandboxView, SessionView, TaskView, Timeline,
     },
     session::{Moment, SessionPhase},
 };
@@ -20,7 +20,10 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::{reports::At, tasks::Between};
+use super::{
+    reports::At,
+    tasks::{Between, Wait},
+};
 use crate::{
     door::{AskedOnce, Asker, Created, Json, Limit, Name, OptionalJson, Problem, Query, Waited, from_text},
     house::Doors,
@@ -35,7 +38,9 @@ pub(super) fn routes() -> OpenApiRouter<Doors> {
         .routes(routes!(diff))
         .routes(routes!(open))
         .routes(routes!(fork))
+        .routes(routes!(task))
         .routes(routes!(sandbox))
+        .routes(routes!(status))
         .routes(routes!(provision))
         .routes(routes!(pause))
         .routes(routes!(resume))
@@ -240,11 +245,44 @@ async fn fork(
     Ok(Created { place, body, repeated, waited: Waited::NotAsked })
 }
 
+/// Writes a card that goes on from a checkpoint, with its files and with what was said until then: so the work of a session
+/// becomes a pull request.
+#[utoipa::path(post, path = "/sessions/{id}/task", operation_id = "session_task", tag = "sessions", request_body(content = Option<NewSessionTask>),
+    params(("id" = SessionId, Path), Wait, ("Idempotency-Key" = Option<String>, Header, description = "Repeating the request with the same key makes one thing.")),
+    responses((status = 201, description = "It was written.", body = TaskView),
+        (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
+async fn task(
+    State(doors): State<Doors>,
+    Asker(grant): Asker,
+    Query(wait): Query<Wait>,
+    once: AskedOnce,
+    Name(id): Name<SessionId>,
+    OptionalJson(asked): OptionalJson<NewSessionTask>,
+) -> Result<Created<TaskView>, Problem> {
+    let once = once.of("session.task", &(&id, &asked));
+    let (task, repeated) = Box::pin(doors.control.sessions().write_card(&grant, &id, asked, once)).await?;
+    let place = format!("/api/v1/tasks/{}", task.id);
+    let (body, waited) = wait.on(&doors, &grant, task).await?;
+    Ok(Created { place, body, repeated, waited })
+}
+
 /// Shows the desk of a session.
 #[utoipa::path(get, path = "/sessions/{id}/sandbox", operation_id = "session_sandbox", tag = "sessions", params(("id" = SessionId, Path)),
     responses((status = 200, description = "The desk.", body = SandboxView),
         (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
 async fn sandbox(
+    State(doors): State<Doors>,
+    Asker(grant): Asker,
+    Name(id): Name<SessionId>,
+) -> Result<axum::Json<Arc<SandboxView>>, Problem> {
+    Ok(axum::Json(doors.control.sessions().sandbox(&grant, &id).await?))
+}
+
+/// Shows how the desk of a session is: the same as `…/sandbox`, beside the verbs.
+#[utoipa::path(get, path = "/sessions/{id}/sandbox/status", operation_id = "session_sandbox_status", tag = "sessions", params(("id" = SessionId, Path)),
+    responses((status = 200, description = "The desk.", body = SandboxView),
+        (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
+async fn status(
     State(doors): State<Doors>,
     Asker(grant): Asker,
     Name(id): Name<SessionId>,

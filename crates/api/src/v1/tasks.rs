@@ -46,7 +46,7 @@ pub(super) fn routes() -> OpenApiRouter<Doors> {
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
-struct Wait {
+pub(super) struct Wait {
     /// Answer only when the task is in this phase, or will not come there by itself; `Carrel-Waited` says how it ended.
     wait: Option<TaskPhase>,
     /// Seconds to wait at most: 1 to 600, 60 when left out.
@@ -56,7 +56,7 @@ struct Wait {
 }
 
 impl Wait {
-    async fn on(&self, doors: &Doors, grant: &Grant, view: TaskView) -> Result<(TaskView, Waited), Problem> {
+    pub(super) async fn on(&self, doors: &Doors, grant: &Grant, view: TaskView) -> Result<(TaskView, Waited), Problem> {
         let Some(phase) = self.wait else { return Ok((view, Waited::NotAsked)) };
         let most = Duration::from_secs(self.timeout.map_or(60, Whole::get));
         let ended = doors.control.tasks().wait(grant, view.id, phase, most).await?;

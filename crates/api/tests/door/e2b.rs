@@ -1,8 +1,9 @@
 //! What E2B's clients are told when things go wrong, through the door. The SDKs themselves ask in `tests/sdk`.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use carrel_control::{Quotas, Workload};
+use carrel_control::{Patience, Quotas, Workload};
+use carrel_model::sandbox::Depth;
 use carrel_sandbox::Provider as _;
 use carrel_testkit::{Bare, House, Setup, on_both_databases};
 use reqwest::{Method, RequestBuilder, header::HeaderMap};
@@ -129,6 +130,88 @@ on_both_databases! {
         let connected = connected.await.unwrap().unwrap();
         assert_eq!(connected.status(), 201, "{}", connected.text().await.unwrap());
         assert_eq!(view().await["phase"], "ready");
+        house.close().await;
+        database.drop().await;
+    }
+
+    async fn whoever_connects_when_the_time_is_up_is_not_let_in_before_the_pause_is_over(database: TestDatabase) {
+        let (house, bare) = House::bare(&database).await;
+        let new = json!({"templateID": "base", "timeout": 1, "autoPause": true, "autoPauseMemory": false});
+        let (status, made) = house.ask(house.request(Method::POST, "/v2/sandboxes").json(&new)).await;
+        assert_eq!(status.as_u16(), 201, "{made}");
+        let id = made["sandboxID"].as_str().unwrap().parse().unwrap();
+        let files = bare.files(&id);
+        std::fs::write(files.join("WAIT"), "").unwrap();
+        while !files.join("WAITS").exists() {
+            tokio::task::yield_now().await;
+        }
+        // A keeper has it in hand and is about to let it sleep. Its provider knows nothing of that yet.
+        let view = async || house.ask(house.request(Method::GET, &format!("/api/v1/sandboxes/{id}"))).await.1;
+        let (_, shown) = house.ask(house.request(Method::GET, &format!("/sandboxes/{id}"))).await;
+        assert_eq!(shown["state"], "paused", "{shown}");
+        let ended = view().await["expires_at"].clone();
+        let connect = house.request(Method::POST, &format!("/v2/sandboxes/{id}/connect")).json(&json!({"timeout": 60}));
+        let connected = tokio::spawn(connect.send());
+        while view().await["expires_at"] == ended && !connected.is_finished() {
+            tokio::task::yield_now().await;
+        }
+        for _ in 0..20 {
+            view().await;
+            assert!(!connected.is_finished(), "what it began now would end with the pause");
+        }
+        std::fs::remove_file(files.join("WAIT")).unwrap();
+        let connected = connected.await.unwrap().unwrap();
+        assert_eq!(connected.status(), 201, "{}", connected.text().await.unwrap());
+        assert_eq!(view().await["phase"], "ready");
+        assert!(bare.endpoint(&id).await.is_ok(), "somebody answers inside");
+        house.close().await;
+        database.drop().await;
+    }
+
+    async fn a_request_that_a_pause_overtakes_wakes_what_was_made_to_wake_and_is_told_where_it_was_not(database: TestDatabase) {
+        let (house, bare) = House::bare(&database).await;
+        for wakes in [true, false] {
+            let new = json!({"templateID": "base", "timeout": 60, "autoPause": true, "autoResume": {"enabled": wakes}});
+            let (_, made) = house.ask(house.request(Method::POST, "/v2/sandboxes").json(&new)).await;
+            let id = made["sandboxID"].as_str().unwrap().parse().unwrap();
+            let kept = bare.files(&id).join("kept");
+            // A file of which one half has come when the sandbox is put to sleep.
+            let (say, said) = tokio::sync::mpsc::channel::<std::io::Result<&str>>(1);
+            let said = futures::stream::unfold(said, async |mut said| Some((said.recv().await?, said)));
+            let upload = house
+                .request(Method::POST, &format!("/files?path={}", kept.display()))
+                .header("e2b-sandbox-id", made["sandboxID"].as_str().unwrap())
+                .header("content-type", "application/octet-stream")
+                .body(reqwest::Body::wrap_stream(said));
+            let uploaded = tokio::spawn(upload.send());
+            say.send(Ok("one half")).await.unwrap();
+            let paused = house.request(Method::POST, &format!("/sandboxes/{id}/pause")).json(&json!({})).send().await.unwrap();
+            assert!([204, 409].contains(&paused.status().as_u16()), "409 when it was woken before we looked");
+            let _ = say.send(Ok(", and the other")).await;
+            drop(say);
+            let uploaded = uploaded.await.unwrap().unwrap();
+            let (status, text) = (uploaded.status().as_u16(), uploaded.text().await.unwrap());
+            if wakes {
+                assert_eq!((status, std::fs::read_to_string(&kept).unwrap().as_str()), (200, "one half, and the other"), "{text}");
+            } else {
+                assert!(status == 502 && text.contains("it is paused") && !kept.exists(), "{status} {text}");
+            }
+        }
+        house.close().await;
+        database.drop().await;
+    }
+
+    async fn a_pause_whose_end_nobody_wrote_down_is_found_out_by_whoever_connects(database: TestDatabase) {
+        let bare = Bare::new();
+        let patience = Patience { sweep: Duration::from_secs(3600), ..Setup::default().patience };
+        let house = House::build(&database, Setup { bare: Some(Arc::clone(&bare)), patience, ..Setup::default() }).await;
+        let sandbox = house.ready_sandbox().await;
+        // As after a keeper that let it sleep and could not say so.
+        bare.pausing().unwrap().pause(&sandbox.id, Depth::Files).await.unwrap();
+        let connect = house.request(Method::POST, &format!("/sandboxes/{}/connect", sandbox.id)).json(&json!({"timeout": 60}));
+        let connected = connect.send().await.unwrap();
+        assert_eq!(connected.status(), 200, "{}", connected.text().await.unwrap());
+        assert!(bare.endpoint(&sandbox.id).await.is_ok(), "somebody answers inside");
         house.close().await;
         database.drop().await;
     }

@@ -182,6 +182,47 @@ on_both_databases! {
         database.drop().await;
     }
 
+    async fn a_repo_that_gets_lfs_or_submodules_later_says_so_until_they_are_gone(database: TestDatabase) {
+        let house = House::open(&database).await;
+        let (work, _) = upstream(&house).await;
+        add(&house, json!({"source": work.folder.to_str().unwrap(), "name": "app"})).await;
+        assert_eq!(sync(&house, "app").await["note"], Value::Null);
+        let other = work.folder.to_str().unwrap().to_owned();
+        for said in ["`.gitattributes` keeps files in Git LFS", "`vendored` is a submodule"] {
+            let before = work.git(&["rev-parse", "HEAD"]).await;
+            if said.contains("submodule") {
+                work.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &other, "vendored"]).await;
+            }
+            let content = if said.contains("LFS") { "*.bin filter=lfs diff=lfs merge=lfs -text\n" } else { "* text\n" };
+            let head = work.commit(".gitattributes", content).await;
+            // It is said again when nothing has moved since.
+            for _ in 0..2 {
+                let repo = sync(&house, "app").await;
+                assert_eq!((&repo["phase"], &repo["head"]), (&json!("ready"), &json!(head)), "{repo}");
+                assert!(repo["note"].as_str().is_some_and(|note| note.contains(said)), "{repo}");
+            }
+            work.git(&["reset", "-q", "--hard", &before]).await;
+            assert_eq!(sync(&house, "app").await["note"], Value::Null);
+        }
+        house.close().await;
+        database.drop().await;
+    }
+
+    async fn an_upstream_whose_branch_is_named_like_a_tasks_says_what_to_do(database: TestDatabase) {
+        let house = House::open(&database).await;
+        let (work, head) = upstream(&house).await;
+        work.git(&["branch", "-m", "main", "task-5"]).await;
+        add(&house, json!({"source": work.folder.to_str().unwrap(), "name": "app"})).await;
+        let repo = sync(&house, "app").await;
+        assert!(repo["note"].as_str().is_some_and(|note| note.contains("`task-5`") && note.contains("--branch-format")), "{repo}");
+        let change = json!({"branch_format": "agents/{id}"});
+        house.ask(house.request(Method::PATCH, "/api/v1/repos/app").json(&change)).await;
+        let repo = sync(&house, "app").await;
+        assert_eq!((&repo["note"], &repo["head"]), (&Value::Null, &json!(head)), "{repo}");
+        house.close().await;
+        database.drop().await;
+    }
+
     async fn people_clone_and_push_with_a_key_as_password_or_bearer(database: TestDatabase) {
         let house = House::open(&database).await;
         let created = add(&house, json!({"new": true, "name": "own"})).await;

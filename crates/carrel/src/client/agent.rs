@@ -12,7 +12,7 @@ use carrel_model::{
 use clap::{Args, Subcommand};
 use reqwest::Method;
 
-use super::{Client, sandbox::pairs, task};
+use super::{Client, sandbox::pairs, task, timeline};
 use crate::{
     failure::{Exit, Failure},
     say,
@@ -176,7 +176,7 @@ async fn test(client: &Client, name: AgentId, prompt: String) -> Result<(), Fail
         budget_usd: None,
     };
     let written: TaskView = client.fetch(client.request(Method::POST, "/tasks")?.json(&wish)).await?;
-    let ended = task::follow(client, written.id, &mut 0).await?;
+    let ended = timeline::follow(client, written.id, &mut timeline::Shown::default()).await?;
     let reached = ended.phase == carrel_model::task::TaskPhase::InReview;
     let close = client.request(Method::POST, &format!("/tasks/{}/close?wait=closed", ended.id))?;
     client.send(close).await?;
@@ -210,10 +210,19 @@ fn show(client: &Client, agents: &[AgentView], as_list: bool) -> Result<(), Fail
             agent.dialect.to_string(),
             if agent.found { "yes" } else { "no" }.to_owned(),
             agent.model.clone().unwrap_or_default(),
-            agent.command.clone().unwrap_or_default(),
+            shorter(agent.command.as_deref().unwrap_or_default()),
             agent.hint.clone().unwrap_or_else(|| agent.about.clone()),
         ]
     };
     say::table(&["NAME", "DIALECT", "HERE", "MODEL", "COMMAND", "ABOUT"], agents.iter().map(row));
     Ok(())
+}
+
+/// A command as it fits into a table; `--json` has it whole.
+fn shorter(command: &str) -> String {
+    let line = command.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
+    match line.char_indices().nth(60) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
 }

@@ -24,6 +24,7 @@ mod shell;
 pub(crate) mod ssh;
 pub(crate) mod task;
 pub(crate) mod template;
+pub(crate) mod timeline;
 pub(crate) mod top;
 mod tunnel;
 mod watch;

@@ -3,8 +3,8 @@
 use carrel_model::{
     AgentId, RepoName, SessionId,
     public::{
-        Entry, Happening, NewInterruption, NewMessage, NewSession, NewSessionFork, Page, SandboxView, SessionView,
-        TaskPage, Timeline,
+        Entry, Happening, NewInterruption, NewMessage, NewSession, NewSessionFork, NewSessionTask, Page, SandboxView,
+        SessionView, TaskPage,
     },
     sandbox::Lifetime,
     session::Moment,
@@ -14,7 +14,12 @@ use eventsource_stream::Eventsource;
 use futures::StreamExt;
 use reqwest::Method;
 
-use super::{Client, ago, judge, only_match, sandbox::Wait, task};
+use super::{
+    Client, ago, judge, only_match,
+    sandbox::Wait,
+    task,
+    timeline::{Shown, logs},
+};
 use crate::{failure::Failure, say};
 
 #[derive(Debug, Subcommand)]
@@ -100,6 +105,27 @@ pub(crate) enum Verb {
         #[arg(long)]
         title: Option<String>,
     },
+    /// Write a task that goes on from a checkpoint, with its files and what was said until then
+    Task {
+        /// Its id, or the beginning of it
+        id: String,
+        /// In a few words; what the session is called when left out
+        title: Option<String>,
+        /// What is left to do; `-` reads standard input
+        #[arg(long)]
+        prompt: Option<String>,
+        /// The place of the checkpoint on the timeline; the newest one when left out
+        #[arg(long, value_name = "SEQ")]
+        from: Option<i64>,
+        /// Another agent
+        #[arg(long)]
+        agent: Option<AgentId>,
+        /// Begin at once
+        #[arg(long)]
+        start: bool,
+        #[command(flatten)]
+        wait: task::Wait,
+    },
     /// Let the desk of a session sleep
     Pause {
         /// Its id, or the beginning of it
@@ -136,7 +162,7 @@ impl Verb {
                 let session: SessionView = client.get(&format!("/sessions/{id}")).await?;
                 show(client, &[session], false)?;
                 if !client.json() && !client.quiet() {
-                    print_after(client, &id, &mut 0).await?;
+                    logs(client, &format!("/sessions/{id}/messages")).await?;
                 }
                 Ok(())
             }
@@ -175,6 +201,12 @@ impl Verb {
                 let session = client.fetch(request.json(&NewSessionFork { from, agent, title })).await?;
                 show(client, &[session], false)
             }
+            Verb::Task { id, title, prompt, from, agent, start, wait } => {
+                let id = resolve(client, &id).await?;
+                let prompt = prompt.map(task::said).transpose()?;
+                let new = NewSessionTask { from, title, prompt, agent, start: start || wait.is_asked() };
+                wait.write(client, &format!("/sessions/{id}/task"), None, &new).await
+            }
             Verb::Pause { id } => act(client, &id, "pause").await,
             Verb::Resume { id } => act(client, &id, "resume").await,
             Verb::Close { id } => {
@@ -201,12 +233,13 @@ async fn now(client: &Client) -> Result<i64, Failure> {
 }
 
 /// Prints what is said after a place until the answer is over.
-async fn follow(client: &Client, id: &SessionId, mut after: i64, mut seen: i64) -> Result<(), Failure> {
+async fn follow(client: &Client, id: &SessionId, mut after: i64, seen: i64) -> Result<(), Failure> {
+    let (place, mut shown) = (format!("/sessions/{id}/messages"), Shown::upto(seen));
     loop {
-        print_after(client, id, &mut seen).await?;
+        shown.catch_up(client, &place).await?;
         let session: SessionView = client.get(&format!("/sessions/{id}")).await?;
         if !session.busy {
-            return print_after(client, id, &mut seen).await;
+            return shown.catch_up(client, &place).await;
         }
         let request = client.request(Method::GET, "/events")?.query(&[("after", after)]);
         let mut events = client.send(request).await?.bytes_stream().eventsource();
@@ -214,33 +247,12 @@ async fn follow(client: &Client, id: &SessionId, mut after: i64, mut seen: i64) 
             after = event.id.parse().unwrap_or(after);
             let Ok(entry) = serde_json::from_str::<Entry>(&event.data) else { continue };
             match entry.happening {
-                Happening::Moment { session_id, moment, .. } if session_id == *id && moment.seq > seen => {
-                    seen = moment.seq;
-                    task::print(client, &moment);
-                }
-                Happening::Moment { session_id, moment, .. }
-                    if session_id == *id && task::has_failed(&moment) && !client.json() =>
-                {
-                    task::print(client, &moment);
-                }
+                Happening::Moment { session_id, moment, .. } if session_id == *id => shown.hear(client, &moment),
                 Happening::Session { session } if session.id == *id && !session.busy => {
-                    return print_after(client, id, &mut seen).await;
+                    return shown.catch_up(client, &place).await;
                 }
                 _ => {}
             }
-        }
-    }
-}
-
-async fn print_after(client: &Client, id: &SessionId, seen: &mut i64) -> Result<(), Failure> {
-    loop {
-        let page: Timeline = client.get(&format!("/sessions/{id}/messages?limit=1000&after={seen}")).await?;
-        for moment in &page.items {
-            *seen = moment.seq;
-            task::print(client, moment);
-        }
-        if page.next.is_none() {
-            return Ok(());
         }
     }
 }

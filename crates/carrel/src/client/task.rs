@@ -4,19 +4,21 @@ use carrel_model::{
     AgentId, Branch, ProviderName, RepoName, TaskId, Timestamp,
     area::AreaPath,
     public::{
-        BudgetState, BulkAnswer, BulkVerb, Happening, MOST_AT_ONCE, NewAttempts, NewBulk, NewMessage, NewMove,
-        NewNetwork, NewTask, Page, TaskChange, TaskPage, TaskView, Timeline,
+        BudgetState, BulkAnswer, BulkVerb, MOST_AT_ONCE, NewAttempts, NewBulk, NewMessage, NewMove, NewNetwork,
+        NewTask, Page, TaskChange, TaskPage, TaskView,
     },
     sandbox::{HostRule, Isolation, NetworkMode},
-    session::{Moment, MomentKind},
     task::{Dependency, TaskPhase, Until},
 };
 use clap::{Args, Subcommand};
-use eventsource_stream::Eventsource;
 use futures::StreamExt;
 use reqwest::{Method, Response};
 
-use super::{Client, ago, sandbox::word};
+use super::{
+    Client, ago,
+    sandbox::word,
+    timeline::{Shown, follow, logs},
+};
 use crate::{
     failure::{Exit, Failure},
     say,
@@ -270,8 +272,8 @@ impl Verb {
             Verb::Rebase(act) => act.run(client, BulkVerb::Rebase, TaskPhase::InReview).await,
             Verb::Merge(act) => act.run(client, BulkVerb::Merge, TaskPhase::Merged).await,
             Verb::Close(act) => act.run(client, BulkVerb::Close, TaskPhase::Closed).await,
-            Verb::Logs { id, follow: false } => logs(client, id).await.map(drop),
-            Verb::Logs { id, follow: true } => follow(client, id, &mut 0).await.map(drop),
+            Verb::Logs { id, follow: false } => logs(client, &format!("/tasks/{id}/timeline")).await,
+            Verb::Logs { id, follow: true } => follow(client, id, &mut Shown::default()).await.map(drop),
             Verb::Diff { id, from, to } => print_diff(client, &format!("/tasks/{id}/diff"), from, to).await,
             Verb::Message { id, text, wait } => {
                 let text = said(text)?;
@@ -346,7 +348,7 @@ impl New {
             prompt: self.prompt.map(said).transpose()?,
             agent: self.agent,
             base: self.base,
-            start: self.start || self.wait.wait.is_some(),
+            start: self.start || self.wait.is_asked(),
             priority,
             due: self.due,
             labels: self.labels,
@@ -355,14 +357,7 @@ impl New {
             network: mode.map(|mode| NewNetwork { mode, allow, ..NewNetwork::default() }),
             budget_usd: self.budget,
         };
-        let mut request = client.request(Method::POST, "/tasks")?.query(&self.wait.query(TaskPhase::InReview));
-        if let Some(key) = &self.idempotency_key {
-            request = request.header("Idempotency-Key", key);
-        }
-        let waiting = self.wait.progress("working");
-        let answer = client.send(request.json(&new)).await?;
-        waiting.finish_and_clear();
-        self.wait.finish(client, answer, TaskPhase::InReview).await
+        self.wait.write(client, "/tasks", self.idempotency_key.as_deref(), &new).await
     }
 }
 
@@ -463,6 +458,28 @@ impl Act {
 }
 
 impl Wait {
+    pub(super) fn is_asked(&self) -> bool {
+        self.wait.is_some()
+    }
+
+    /// Writes a card, and waits until its pull request is open when that is asked for.
+    pub(super) async fn write(
+        &self,
+        client: &Client,
+        place: &str,
+        key: Option<&str>,
+        card: &impl serde::Serialize,
+    ) -> Result<(), Failure> {
+        let mut request = client.request(Method::POST, place)?.query(&self.query(TaskPhase::InReview));
+        if let Some(key) = key {
+            request = request.header("Idempotency-Key", key);
+        }
+        let waiting = self.progress("working");
+        let answer = client.send(request.json(card)).await?;
+        waiting.finish_and_clear();
+        self.finish(client, answer, TaskPhase::InReview).await
+    }
+
     fn query(&self, usual: TaskPhase) -> Vec<(&'static str, String)> {
         let Some(phase) = self.wait else { return Vec::new() };
         vec![("wait", phase.unwrap_or(usual).word().to_owned()), ("timeout", self.wait_timeout.to_string())]
@@ -571,7 +588,7 @@ async fn show_one(client: &Client, id: TaskId) -> Result<(), Failure> {
     }
     field("cost", cost(&task));
     say::line("");
-    logs(client, id).await.map(drop)
+    logs(client, &format!("/tasks/{id}/timeline")).await
 }
 
 /// What it cost, of how much, and whether that is nearly or wholly spent.
@@ -582,116 +599,6 @@ fn cost(task: &TaskView) -> String {
         (Some(BudgetState::Warning), cost) => format!("${cost:.4}{of}: the budget is nearly spent"),
         (None, cost) if cost > 0.0 => format!("${cost:.4}{of}"),
         (None, _) => String::new(),
-    }
-}
-
-/// Prints the timeline so far, and says where it ends.
-async fn logs(client: &Client, id: TaskId) -> Result<i64, Failure> {
-    let mut last = 0;
-    logs_after(client, id, &mut last).await?;
-    Ok(last)
-}
-
-/// Prints the timeline, and what comes after it, until the task rests. Gives the task as it then is.
-pub(crate) async fn follow(client: &Client, id: TaskId, seen: &mut i64) -> Result<TaskView, Failure> {
-    let page: TaskPage = client.get("/tasks?limit=1").await?;
-    let mut after = page.as_of.0;
-    logs_after(client, id, seen).await?;
-    let mut failures = 0;
-    loop {
-        let task: TaskView = client.get(&format!("/tasks/{id}")).await?;
-        if rests(&task) {
-            logs_after(client, id, seen).await?;
-            return Ok(task);
-        }
-        let query = [("task_id", id.to_string()), ("after", after.to_string())];
-        let request = client.request(Method::GET, "/events")?.query(&query);
-        let answer = match client.send(request).await {
-            Ok(answer) => answer,
-            Err(failure) if failure.is_refusal() || failures > 20 => return Err(failure),
-            Err(_) => {
-                failures += 1;
-                tokio::time::sleep(std::time::Duration::from_millis(500)).await;
-                continue;
-            }
-        };
-        failures = 0;
-        let mut events = answer.bytes_stream().eventsource();
-        while let Some(Ok(event)) = events.next().await {
-            after = event.id.parse().unwrap_or(after);
-            let Ok(entry) = serde_json::from_str::<carrel_model::public::Entry>(&event.data) else { continue };
-            match entry.happening {
-                Happening::Moment { moment, .. } if moment.seq > *seen => {
-                    *seen = moment.seq;
-                    print(client, &moment);
-                }
-                Happening::Moment { moment, .. } if has_failed(&moment) && !client.json() => print(client, &moment),
-                Happening::Task { task } if rests(&task) => {
-                    logs_after(client, id, seen).await?;
-                    return Ok(*task);
-                }
-                _ => {}
-            }
-        }
-    }
-}
-
-async fn logs_after(client: &Client, id: TaskId, seen: &mut i64) -> Result<(), Failure> {
-    loop {
-        let page: Timeline = client.get(&format!("/tasks/{id}/timeline?limit=1000&after={seen}")).await?;
-        for moment in &page.items {
-            *seen = moment.seq;
-            print(client, moment);
-        }
-        if page.next.is_none() {
-            return Ok(());
-        }
-    }
-}
-
-fn rests(task: &TaskView) -> bool {
-    use carrel_model::task::TaskWant;
-    task.phase.is_over() || (task.phase.rests() && !matches!(task.want, TaskWant::Merged | TaskWant::Closed))
-}
-
-/// Whether it is the use of a tool that did not work.
-pub(crate) fn has_failed(moment: &Moment) -> bool {
-    moment.tool.as_ref().is_some_and(|tool| tool.ok == Some(false))
-}
-
-/// One moment, as people read it.
-pub(crate) fn print(client: &Client, moment: &Moment) {
-    if client.json() {
-        say::line(serde_json::to_string(moment).unwrap_or_default());
-        return;
-    }
-    let who = match (moment.kind, moment.role) {
-        (MomentKind::Tool, _) => "tool",
-        (MomentKind::Checkpoint, _) => "save",
-        (MomentKind::Note, _) => "note",
-        (MomentKind::Thought, _) => "thinks",
-        (MomentKind::Question, _) => "asks",
-        (MomentKind::Message, carrel_model::agent::Voice::User) => "you",
-        (MomentKind::Message, carrel_model::agent::Voice::Agent) => "agent",
-        (MomentKind::Message, carrel_model::agent::Voice::House) => "carrel",
-    };
-    // A tool that failed must not look like one that worked.
-    let (who, output) = match moment.tool.as_ref().filter(|_| has_failed(moment)) {
-        Some(tool) => ("tool \u{2717}", tool.output.as_deref().unwrap_or_default()),
-        None => (who, ""),
-    };
-    let first = output.lines().find(|line| !line.trim().is_empty()).map(str::trim);
-    let mut lines = moment.text.lines().chain(first);
-    say::line(format_args!("{who:>7}  {}", say::printable(lines.next().unwrap_or_default())));
-    for line in lines {
-        say::line(format_args!("{:>7}  {}", "", say::printable(line)));
-    }
-    if let (Some(commit), Some(desk)) = (&moment.commit, &moment.desk) {
-        let cost = moment.cost_usd.filter(|cost| *cost > 0.0).map(|cost| format!(", ${cost:.4} so far"));
-        let cost = cost.unwrap_or_default();
-        let line =
-            format!("{} at {} ({}, {}){cost}", commit.short(), desk.sandbox_id, desk.phase.word(), desk.template);
-        say::line(format_args!("{:>7}  {}", "", say::printable(&line)));
     }
 }
 

@@ -6,7 +6,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::{
-    tasks::COMMITS,
+    tasks::{COMMITS, PATIENCE},
     yard::{Yard, git},
 };
 
@@ -76,6 +76,24 @@ async fn a_task_whose_pull_is_to_be_merged_by_itself_is_once_its_check_passes_an
     approve().await;
     yard.wait(&task, "merged").await;
     assert_eq!(git(Some(&yard.mirror("hello")), &["show", "main:good.txt"]).await, "x");
+    yard.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_for_a_merge_from_the_first_moment_on_is_told_when_it_is_merged_and_not_before() {
+    let yard = Yard::open().await;
+    yard.hosted("hello", json!({"pulls": {"auto_merge": true}})).await;
+    yard.agent("scribe", COMMITS).await;
+    // Nobody says a word between the card and the merge.
+    let task = yard.task("hello", "scribe", "Write down a wish", "merged").await;
+    assert_eq!(task["pull"]["phase"], "merged");
+    // Where nothing happens without a person, nobody is kept waiting.
+    yard.hosted("calm", json!({})).await;
+    let body = json!({"repo": "calm", "agent": "scribe", "title": "Write down a wish", "start": true});
+    let path = format!("/api/v1/tasks?wait=merged&timeout={PATIENCE}");
+    let answer = yard.house.request(Method::POST, &path).json(&body).send().await.unwrap();
+    assert_eq!(answer.headers()["carrel-waited"], "never");
+    assert_eq!(answer.json::<Value>().await.unwrap()["phase"], "in_review");
     yard.close().await;
 }
 

@@ -11,6 +11,7 @@ use crate::yard::{Yard, engine, git};
 mod dialects;
 mod ends;
 mod failures;
+mod hearing;
 mod many;
 mod own;
 mod programs;

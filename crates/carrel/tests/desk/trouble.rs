@@ -5,8 +5,8 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::{
-    tasks::COMMITS,
-    yard::{Yard, engine, git},
+    tasks::{COMMITS, PATIENCE},
+    yard::{Yard, commit, engine, git},
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -141,6 +141,72 @@ async fn a_base_that_is_rewritten_under_a_task_takes_its_work_and_one_that_is_go
     // What begins now begins at the new name.
     let task = yard.task("hello", "scribe", "A third wish", "in_review").await;
     assert_eq!(task["base"], "trunk");
+
+    // One that is gone with none in its place says so, and takes another.
+    git(Some(&upstream), &["branch", "-q", "feature"]).await;
+    let body = json!({"repo": "hello", "agent": "scribe", "title": "A fourth", "base": "feature", "start": true});
+    let task = yard.post(&format!("/api/v1/tasks?wait=in_review&timeout={PATIENCE}"), body).await;
+    yard.expect(&task, "in_review").await;
+    git(Some(&upstream), &["branch", "-q", "-D", "feature"]).await;
+    yard.sync("hello").await;
+    let task = yard.act(&task, "merge", "needs_you").await;
+    assert!(task["needs"]["detail"].as_str().unwrap().contains("its base `feature` is gone"), "{task:#}");
+    let change = yard.house.request(Method::PATCH, &format!("/api/v1/tasks/{}", task["id"]));
+    let (status, changed) = yard.house.ask(change.json(&json!({"base": "trunk"}))).await;
+    assert!(status.is_success(), "{changed}");
+    yard.act(&task, "merge", "merged").await;
+    assert!(yard.show("hello", "trunk:wishes.txt").await.ends_with("A fourth"));
+    yard.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_card_that_would_begin_where_nobody_can_says_why_and_begins_when_that_is_gone() {
+    let yard = Yard::open().await;
+    let upstream = yard.repo("hello").await;
+    yard.agent("scribe", COMMITS).await;
+    let under_way = yard.task("hello", "scribe", "Write down a wish", "in_review").await;
+    std::fs::write(upstream.join(".gitattributes"), "*.bin filter=lfs diff=lfs merge=lfs -text\n").unwrap();
+    commit(&upstream, "feat: large files").await;
+    let task = yard.task("hello", "scribe", "Another wish", "needs_you").await;
+    assert_eq!(task["needs"]["reason"], "repo", "{task:#}");
+    let detail = task["needs"]["detail"].as_str().unwrap();
+    assert!(detail.contains("`.gitattributes` keeps files in Git LFS"), "{task:#}");
+    let lost = yard.said(&task, "note", "house").await;
+    assert_eq!(lost, [] as [&str; 0], "nobody loses a desk that cannot be");
+    // What was under way goes on, and what it brings is only its own.
+    let under_way = yard.tell(&under_way, "once more", "in_review").await;
+    assert_eq!(under_way["ahead"], 2, "{under_way:#}");
+    git(Some(&upstream), &["rm", "-q", ".gitattributes"]).await;
+    commit(&upstream, "feat: as they are").await;
+    yard.sync("hello").await;
+    yard.act(&task, "retry", "in_review").await;
+    yard.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_card_that_is_closed_while_its_upstream_is_away_leaves_no_branch_there() {
+    let yard = Yard::open().await;
+    let upstream = yard.repo("hello").await;
+    yard.agent("scribe", COMMITS).await;
+    let task = yard.task("hello", "scribe", "Write down a wish", "in_review").await;
+    let branch = format!("refs/heads/{}", task["branch"].as_str().unwrap());
+    let branches = async || git(Some(&upstream), &["for-each-ref", "--format=%(refname)", "refs/heads"]).await;
+    assert!(branches().await.contains(&branch));
+
+    let away = upstream.with_extension("away");
+    std::fs::rename(&upstream, &away).unwrap();
+    yard.post(&format!("/api/v1/tasks/{}/close", task["id"]), json!({})).await;
+    loop {
+        let task = yard.look(&format!("/api/v1/tasks/{}", task["id"])).await;
+        assert_ne!(task["phase"], "closed", "its branch would stay there");
+        if task["doing"].as_str().is_some_and(|doing| doing.contains("its branch is still upstream")) {
+            break;
+        }
+    }
+    std::fs::rename(&away, &upstream).unwrap();
+    let wait = format!("/api/v1/tasks/{}/close?wait=closed&timeout={PATIENCE}", task["id"]);
+    assert_eq!(yard.post(&wait, json!({})).await["phase"], "closed");
+    assert!(!branches().await.contains(&branch), "{}", branches().await);
     yard.close().await;
 }
 

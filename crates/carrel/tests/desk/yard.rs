@@ -41,9 +41,11 @@ impl Yard {
         Yard { house: House::build(&database, setup).await, _database: Some(database) }
     }
 
-    /// A house that asks models elsewhere.
+    /// A house that asks models elsewhere, with desks for programs that need as much as real ones do.
     pub(crate) async fn asking(database: &TestDatabase, models: carrel_control::Models) -> Yard {
-        let setup = Setup { engine: Some(engine()), models, ..Setup::default() };
+        let mut setup = Setup { engine: Some(engine()), models, ..Setup::default() };
+        setup.limits =
+            serde_json::from_value(json!({"cpus": 2, "memory_mb": 2048, "disk_mb": 2048, "pids": 512})).unwrap();
         Yard { house: House::build(database, setup).await, _database: None }
     }
 

@@ -42,6 +42,47 @@ async fn said(server: &Server, task: i64) -> Vec<String> {
         .collect()
 }
 
+/// Speaks the Agent Client Protocol, and waits in the middle of a sentence.
+const SPEAKS: &str = r#"
+answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$1" "$2"; }
+piece() { printf '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"%s"}}}}\n' "$1"; }
+read -r line; answer 1 '{"protocolVersion":1,"agentCapabilities":{}}'
+read -r line; answer 2 '{"sessionId":"s"}'
+read -r line
+piece 'Half a '
+until [ -e /tmp/go ]; do sleep 0.1; done
+piece 'sentence.'
+echo x >x; git add -A; git commit -qm 'feat: x'
+answer 4 '{"stopReason":"end_turn"}'
+"#;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sentence_in_the_middle_of_which_the_server_dies_goes_on_at_its_place() {
+    assert!(rustix::process::geteuid().is_root(), "this test makes namespaces and needs root");
+    let data = tempfile::tempdir().unwrap();
+    let server = start(data.path()).await;
+    ask(&server, Method::POST, "/repos", Some(json!({"new": true, "name": "own"}))).await;
+    ask(&server, Method::POST, "/agents", Some(json!({"name": "speaker", "dialect": "acp", "command": SPEAKS}))).await;
+    let task = json!({"repo": "own", "agent": "speaker", "title": "Say it", "start": true});
+    assert!(ask(&server, Method::POST, "/tasks", Some(task)).await.0.is_success());
+    while said(&server, 1).await != ["Half a"] {}
+    server.kill().await;
+
+    let server = start(data.path()).await;
+    let (_, task) = ask(&server, Method::GET, "/tasks/1", None).await;
+    let place = format!("/sandboxes/{}/execute", task["sandbox_id"].as_str().unwrap());
+    let (status, answer) = ask(&server, Method::POST, &place, Some(json!({"command": "touch /tmp/go"}))).await;
+    assert!(status.is_success(), "{answer}");
+    let (_, task) = ask(&server, Method::GET, "/tasks/1?wait=in_review&timeout=300", None).await;
+    assert_eq!(task["phase"], "in_review", "{task}");
+    assert_eq!(said(&server, 1).await, ["Half a sentence."]);
+    let (_, closed) = ask(&server, Method::POST, "/tasks/1/close?wait=closed&timeout=300", None).await;
+    assert_eq!(closed["phase"], "closed", "{closed}");
+    let is_left = |page: &Value| page["items"].as_array().unwrap().iter().any(|sandbox| sandbox["want"] != "gone");
+    while is_left(&ask(&server, Method::GET, "/sandboxes", None).await.1) {}
+    assert!(server.terminate().await.success());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_an_agent_says_while_no_server_runs_is_heard_by_the_next_one() {
     assert!(rustix::process::geteuid().is_root(), "this test makes namespaces and needs root");

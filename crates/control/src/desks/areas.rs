@@ -13,7 +13,7 @@ use carrel_model::{
 use carrel_store::TaskFilter;
 use jiff::SignedDuration;
 
-use super::tasks::{moment, no_task};
+use super::{cards::moment, tasks::no_task};
 use crate::{Error, SandboxesDesk, TasksDesk, work};
 
 /// So many tasks of a repository are looked at, the newest first.
@@ -134,7 +134,10 @@ impl TasksDesk<'_> {
                 let mut said = moment(MomentKind::Question, Voice::Agent, question.clone());
                 said.turn = session.turns;
                 tx.say(session, said).await?;
-                task.told.insert(ASKED.into(), question);
+                // Who asks twice wants both to be answered.
+                let asked = task.told.remove(ASKED).filter(|asked| asked.len() + question.len() <= 16 * 1024);
+                let asked = asked.map_or_else(|| question.clone(), |asked| format!("{asked}\n\n{question}"));
+                task.told.insert(ASKED.into(), asked);
                 Ok(())
             })
         })

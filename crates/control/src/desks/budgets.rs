@@ -1,7 +1,7 @@
 //! Budgets: what a task may cost, and what the house may cost in a day.
 //!
 //! Four fifths are worth a word in the journal; when all of it is spent no model is asked any more. What is under way then
-//! still ends: a budget is overshot by no more than that.
+//! still ends, and towards the end little is under way at once ([`till`](super::till)).
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use carrel_model::{
 };
 use carrel_store::Tx;
 
-use super::tasks::moment;
+use super::cards::moment;
 use crate::{Error, house::House};
 
 /// The share that is worth a warning, in hundredths.
@@ -75,8 +75,9 @@ async fn budget_of(house: &Arc<House>, task: TaskId) -> Result<Option<Dollars>, 
     Ok(own.or(house.settings.models.task_budget))
 }
 
-/// Lets a request pass while something is left in every purse.
-pub(crate) async fn admit(house: &Arc<House>, purses: &[Purse]) -> Result<(), Error> {
+/// Lets a request pass while something is left in every purse, and says how much.
+pub(crate) async fn admit(house: &Arc<House>, purses: &[Purse]) -> Result<Vec<(String, Dollars)>, Error> {
+    let mut left = Vec::new();
     for purse in purses {
         let (usage, holdings) = (house.store.usage(), house.store.holdings());
         let spent = match &purse.of {
@@ -88,8 +89,9 @@ pub(crate) async fn admit(house: &Arc<House>, purses: &[Purse]) -> Result<(), Er
         if spent >= purse.budget {
             return Err(Error::Spent { why: purse.sentence(spent) });
         }
+        left.push((purse.name(), Dollars::from_micros(purse.budget.micros() - spent.micros())));
     }
-    Ok(())
+    Ok(left)
 }
 
 /// Tells of a purse that is nearly or wholly empty, once for each height of it.
@@ -166,7 +168,7 @@ pub(crate) async fn tell_unpriced(tx: &mut Tx, usage: &Usage) -> Result<(), Erro
 }
 
 impl Purse {
-    fn name(&self) -> String {
+    pub(super) fn name(&self) -> String {
         match &self.of {
             Whose::Task(task) => format!("task {task}"),
             Whose::Day(since) => format!("day {}", day(*since)),

@@ -19,7 +19,7 @@ use carrel_model::{
 
 use crate::{
     Error, GatewayDesk, SandboxesDesk,
-    desks::{agents, refusals::shown, repos, sessions::no_session, tasks::moment},
+    desks::{agents, cards::moment, refusals::shown, repos, sessions::no_session},
     house::House,
 };
 
@@ -49,8 +49,9 @@ impl House {
         view: &SandboxView,
         action: Action,
         command: &Command,
+        variables: &[&str],
     ) -> Result<(), Error> {
-        let Some((refused, whose, rules)) = self.judge(view, command).await? else { return Ok(()) };
+        let Some((refused, whose, rules)) = self.judge(view, command, variables).await? else { return Ok(()) };
         let hint = way_out(&refused, &whose, &rules);
         let line = AuditLine::by(grant, action.word(), Some(view.id.to_string()), Outcome::Denied, self.store.now());
         let why = format!("{refused} (rules of {whose})");
@@ -63,10 +64,13 @@ impl House {
         self: &Arc<Self>,
         view: &SandboxView,
         command: &Command,
+        variables: &[&str],
     ) -> Result<Option<(Refused, Whose, CommandRules)>, Error> {
+        let judged =
+            |rules: &CommandRules| rules.judge(command).and_then(|()| rules.judge_variables(variables.iter().copied()));
         if let Some(name) = &view.repo {
             let rules = repos::find(self, name).await?.rules.commands;
-            if let Err(refused) = rules.judge(command) {
+            if let Err(refused) = judged(&rules) {
                 return Ok(Some((refused, Whose::Repo(name.to_string()), rules)));
             }
         }
@@ -77,7 +81,7 @@ impl House {
                 Err(Error::NotFound { .. }) => CommandRules::default(),
                 Err(error) => return Err(error),
             };
-            if let Err(refused) = rules.judge(command) {
+            if let Err(refused) = judged(&rules) {
                 return Ok(Some((refused, Whose::Agent(name.to_string()), rules)));
             }
         }

@@ -93,13 +93,18 @@ impl Running {
     }
 }
 
+/// The names of the variables that are set for a command.
+fn variables(new: &NewExec) -> Vec<&str> {
+    new.env.iter().flat_map(|env| env.keys()).map(|name| name.as_str()).collect()
+}
+
 impl ExecsDesk<'_> {
     /// Starts a command that somebody asks for, when the rules of the desk let it by. It goes on whether or not anybody
     /// listens.
     pub async fn start(&self, grant: &Grant, id: &SandboxId, new: NewExec) -> Result<Running, Error> {
         let command = new.command().map_err(|fields| Error::Invalid { fields })?;
         let inside = self.house.enter(grant, id, Action::SandboxExec).await?;
-        self.house.permit(grant, &inside.view, Action::SandboxExec, &command).await?;
+        self.house.permit(grant, &inside.view, Action::SandboxExec, &command, &variables(&new)).await?;
         self.begin(grant, inside, command, new).await
     }
 
@@ -326,7 +331,7 @@ impl ExecsDesk<'_> {
             _ => new.command().map_err(|fields| Error::Invalid { fields })?,
         };
         let inside = self.house.enter(grant, id, Action::SandboxTerminal).await?;
-        self.house.permit(grant, &inside.view, Action::SandboxTerminal, &command).await?;
+        self.house.permit(grant, &inside.view, Action::SandboxTerminal, &command, &variables(&new)).await?;
         let mut new = NewExec { background: Some(true), keep_stdin: Some(true), ..new };
         let term = ("TERM".to_owned(), "xterm-256color".to_owned());
         if let (Ok(name), Ok(value)) = (term.0.try_into(), term.1.try_into()) {

@@ -10,10 +10,7 @@ use carrel_model::{
     task::{Task, TaskPhase, TaskWant},
 };
 
-use super::{
-    repos,
-    tasks::{moment, no_task},
-};
+use super::{cards::moment, repos, tasks::no_task};
 use crate::{Error, TasksDesk, house::House, pulls};
 
 /// So much of the end of what the judge printed is shown.

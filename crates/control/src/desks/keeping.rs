@@ -1,6 +1,6 @@
 //! How long sandboxes are kept: laid aside without an end, taken up again, and what their owner shows to get in.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use carrel_model::{
     Action, Grant, SandboxId, Subject, Timestamp,
@@ -20,6 +20,9 @@ const FOR_GOOD: SignedDuration = SignedDuration::from_hours(24 * 365 * 100);
 
 /// Who says nothing inside for so long does not answer.
 const ANSWERS: Duration = Duration::from_secs(5);
+
+/// A row that was let go of without a word is looked at again after so long.
+const LOOKS_AGAIN: Duration = Duration::from_millis(250);
 
 impl SandboxesDesk<'_> {
     /// Pauses a sandbox and lets its lifetime stand still: it waits until somebody takes it up or ends it.
@@ -82,6 +85,33 @@ impl SandboxesDesk<'_> {
             Err(ProviderError::Unfit { why }) => Err(Error::Inside { why }),
             Err(error) => Err(Error::of_provider(&error, error.to_string())),
         }
+    }
+
+    /// Waits until nobody has a sandbox in hand, if not for ever. What a keeper began before somebody wanted something else
+    /// is carried out first: until then a sandbox that is taken up may still be on its way to sleep.
+    pub async fn until_let_go(&self, grant: &Grant, id: &SandboxId, most: Duration) -> Result<(), Error> {
+        let end = Instant::now() + most;
+        loop {
+            // Seen before it is asked who has it: what is written in between ends the wait.
+            let seen = self.get(grant, id).await?.revision;
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() || !self.house.store.sandboxes().is_in_hand(id).await? {
+                return Ok(());
+            }
+            self.until(grant, id, left.min(LOOKS_AGAIN), |now| now.revision != seen).await?;
+        }
+    }
+
+    /// Looks whether a sandbox is where its row says, as the sweep does: a step whose end could not be written down is
+    /// found out now, and not by and by.
+    pub async fn settle(&self, grant: &Grant, id: &SandboxId) -> Result<(), Error> {
+        let view = self.get(grant, id).await?;
+        let row = self.house.store.sandboxes().find(id).await?;
+        // What is on another node is not to be seen from here.
+        if row.is_none_or(|row| row.home.is_some_and(|home| home != self.house.settings.node)) {
+            return Ok(());
+        }
+        crate::sweep::settle(self.house, self.house.post(&view.provider)?, id).await
     }
 
     /// Waits until a sandbox is as somebody wants to see it, and shows it; as it is when the time is over.

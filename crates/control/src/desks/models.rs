@@ -11,7 +11,10 @@ use carrel_store::{Tx, UsageFilter};
 use secrecy::SecretString;
 use tokio::task::JoinHandle;
 
-use super::budgets::{self, Payer, Purse};
+use super::{
+    budgets::{self, Payer, Purse},
+    till::Place,
+};
 use crate::{Error, ModelProvider, house::House};
 
 /// Lets models be asked, and adds up what it cost.
@@ -25,6 +28,8 @@ pub struct ModelVisit {
     provider: ModelProvider,
     key: Option<SecretString>,
     customer: Customer,
+    /// Among those who ask at the same time.
+    place: Place,
 }
 
 /// On whose behalf a model is asked.
@@ -94,8 +99,20 @@ impl ModelsDesk<'_> {
             );
             return Err(Error::Conflict { why });
         }
-        budgets::admit(self.house, &self.purses(&customer).await?).await?;
-        Ok(ModelVisit { house: Arc::clone(self.house), provider: provider.clone(), key, customer })
+        let purses = self.purses(&customer).await?;
+        let place = loop {
+            let mut paid = std::pin::pin!(self.house.till.paid());
+            paid.as_mut().enable();
+            let line = self.house.till.line().await;
+            let outstanding = self.house.till.outstanding(&purses.iter().map(Purse::name).collect::<Vec<_>>());
+            let left = budgets::admit(self.house, &purses).await?;
+            if let Some(place) = self.house.till.enter(left, &outstanding) {
+                break place;
+            }
+            drop(line);
+            paid.await;
+        };
+        Ok(ModelVisit { house: Arc::clone(self.house), provider: provider.clone(), key, customer, place })
     }
 
     /// On whose behalf a grant asks. A sandbox asks for its task, as long as it lives.
@@ -168,6 +185,7 @@ impl ModelVisit {
             status: asked.status,
             took_ms: asked.took_ms,
         };
+        self.place.learn(usage.cost.unwrap_or(carrel_model::usage::Dollars::ZERO));
         count(&usage, self.house.settings.models.prices.of(&asked.model).is_some());
         let purses = budgets::purses(&self.house, self.customer.payer()).await?;
         let change = self.house.store.change(move |tx| {

@@ -2,7 +2,7 @@
 
 use carrel_model::{Action, Grant, ProviderName, TaskId, agent::Voice, public::TaskView, session::MomentKind};
 
-use super::tasks::moment;
+use super::cards::moment;
 use crate::{Error, TasksDesk, nodes::leave_desk};
 
 impl TasksDesk<'_> {

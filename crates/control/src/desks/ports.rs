@@ -11,6 +11,7 @@ use carrel_envd::{Envd, EnvdError, Line};
 use carrel_model::{Action, Grant, SandboxId, sandbox::PortHost};
 use carrel_sandbox::GATEWAY_PORT;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio_util::sync::CancellationToken;
 
 use super::wrapping;
 use crate::{
@@ -29,6 +30,8 @@ pub struct PortLine {
     pub(super) line: Box<dyn Line>,
     /// The host that a request names inside, when its sandbox has a wish.
     pub(super) host: Option<PortHost>,
+    /// Rings when its sandbox is put to sleep, for those who are told.
+    pub(super) asleep: CancellationToken,
     pub(super) _busy: Busy,
 }
 
@@ -40,6 +43,7 @@ impl PortsDesk<'_> {
             Ok(line) => Ok(PortLine {
                 line: wrapping::dress(&inside.view, port, line).await?,
                 host: inside.view.port_host.clone(),
+                asleep: CancellationToken::new(),
                 _busy: Busy::new(self.house, &inside.view, Doing::Port),
             }),
             Err(EnvdError::NotFound(_)) => {
@@ -60,6 +64,11 @@ pub(super) async fn listened(envd: &Envd, port: u16) -> Result<Box<dyn Line>, En
 }
 
 impl PortLine {
+    /// Rings when its sandbox is put to sleep.
+    pub fn asleep(&self) -> CancellationToken {
+        self.asleep.clone()
+    }
+
     /// The host that a request to this port names inside.
     pub fn host(&self, port: u16) -> String {
         self.host.as_ref().map_or_else(|| format!("localhost:{port}"), |host| host.of(port))

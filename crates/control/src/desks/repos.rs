@@ -311,11 +311,20 @@ pub(crate) async fn bring_up_to_date(house: &Arc<House>, name: &RepoName) -> Res
             // There is nobody to fetch it from anew: people must know.
             None => mirror.check_if_suspect().await?,
         }
+        let before = repo.head.clone();
         library::look(&mirror, &mut repo).await?;
-        if let Some(head) = repo.head.as_ref().filter(|_| repo.phase != RepoPhase::Ready) {
-            mirror.check_fit(head).await?;
+        let Some(head) = &repo.head else { return Ok(None) };
+        let (is_ready, is_known) = (repo.phase == RepoPhase::Ready, repo.head == before && repo.note.is_none());
+        if is_ready && (is_known || repo.is_hosted()) {
+            return Ok(None);
         }
-        Ok::<_, GitError>(())
+        match mirror.check_fit(head).await {
+            // What is at work goes on; who begins at the new commit is told why that cannot be.
+            Err(GitError::Unfit { why }) if is_ready => {
+                Ok(Some(format!("Nobody can begin at its newest commit: {why}.")))
+            }
+            checked => checked.map(|()| None),
+        }
     };
     let looked = tokio::select! {
         biased;
@@ -323,11 +332,21 @@ pub(crate) async fn bring_up_to_date(house: &Arc<House>, name: &RepoName) -> Res
         never = fetching::tell(house, name, &mirror), if is_first => match never {},
     };
     match looked {
-        Ok(()) => {
+        Ok(unfit) => {
             repo.phase = RepoPhase::Ready;
             repo.synced_at = Some(house.store.now());
-            let missing = repo.rules.pinned_branch.as_ref().filter(|_| repo.head.is_none() && !repo.is_hosted());
-            let note = missing.map(|branch| format!("There is no branch `{branch}` upstream."));
+            let missing = repo.default_branch.as_ref().filter(|_| repo.head.is_none() && !repo.is_hosted());
+            let format = repo.rules.branch_format.clone().unwrap_or_default();
+            let note = match missing {
+                Some(branch) if format.task(branch).is_some() || format.is_blocked_by(branch) => Some(format!(
+                    "Its branch `{branch}` is in the place of those of tasks, which are named `{format}` here: name them \
+                     otherwise (carrel repo set {name} --branch-format 'agents/{{id}}')."
+                )),
+                Some(branch) if repo.rules.pinned_branch.is_some() => {
+                    Some(format!("There is no branch `{branch}` upstream."))
+                }
+                _ => unfit,
+            };
             let repo = settle(house, repo, note).await?;
             if let (Some(old), Some(new)) = (&usual, &repo.default_branch)
                 && old != new

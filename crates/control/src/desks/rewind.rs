@@ -5,21 +5,25 @@
 
 use std::sync::Arc;
 
+use carrel_git::{GitError, Move};
 use carrel_model::{
-    Action, Branch, CommitId, Grant, Holder, RepoName, SessionId, Subject,
-    public::{NewSessionFork, SandboxView, SessionView},
+    Action, Branch, CommitId, Grant, Holder, RefName, RepoName, SessionId, Subject,
+    public::{NewSessionFork, NewSessionTask, NewTask, SandboxView, SessionView, TaskView},
     session::{Moment, Session},
 };
 
 use super::{
     agents,
+    cards::{Talk, new_session},
     opening::{self, Past},
     repos,
     sessions::check_title,
-    tasks::{as_field, new_session},
+    tasks::as_field,
 };
-use crate::{Error, Idempotency, SessionsDesk, secret::new_session_id, tasks::desk::no_branch};
+use crate::{Error, Idempotency, SessionsDesk, TasksDesk, secret::new_session_id, tasks::desk::no_branch};
 
+/// What is asked of a task that goes on from a session, when nobody says.
+const FINISH: &str = "Finish what was begun here, so that it can be reviewed as a pull request.";
 /// So many moments are read in one go.
 const PAGE: u32 = 1000;
 
@@ -81,14 +85,7 @@ impl SessionsDesk<'_> {
         self.house.admit(grant, Action::SessionCreate, subject).await?;
         let found = agents::find(self.house, &agent).await.map_err(|error| as_field("agent", error))?;
         self.place_of(&origin).await?;
-        let seq = match asked.from {
-            Some(seq) => seq,
-            None => {
-                let newest = self.house.store.sessions().checkpoints(id, 1).await?;
-                let none = || Error::Conflict { why: format!("session {id} has no checkpoint yet") };
-                newest.first().map(|moment| moment.seq).ok_or_else(none)?
-            }
-        };
+        let seq = self.checkpoint_at(id, asked.from).await?;
         let commit = opening::checkpoint(self.house, id, seq).await?;
         let past = self.past(id, seq).await?;
         let title = asked.title.unwrap_or_else(|| origin.title.clone());
@@ -100,6 +97,66 @@ impl SessionsDesk<'_> {
         // Everything until then was heard; who answers is told of it, for it was not there.
         (session.last_seq, session.asked, session.delivered) = (seq, seq, seq);
         self.begin(grant, session, past, idempotency).await
+    }
+
+    /// Writes a card that goes on from a checkpoint: with its files, and with what was said until then. So the work of a
+    /// session becomes a pull request.
+    pub async fn write_card(
+        &self,
+        grant: &Grant,
+        id: &SessionId,
+        asked: NewSessionTask,
+        idempotency: Option<Idempotency>,
+    ) -> Result<(TaskView, bool), Error> {
+        let origin = self.look(grant, id, Action::SessionRead).await?;
+        if let Some(task) = origin.task_id {
+            return Err(Error::Conflict { why: format!("this is the conversation of task {task}: fork the task") });
+        }
+        let (repo, _) = self.place_of(&origin).await?;
+        let seq = self.checkpoint_at(id, asked.from).await?;
+        let commit = opening::checkpoint(self.house, id, seq).await?;
+        let mirror = self.house.library.mirror(repo).await?;
+        if !mirror.has(&commit).await? {
+            let why = format!("what session {id} saved at moment {seq} is not kept any more");
+            return Err(Error::Conflict { why });
+        }
+        let talk = Talk { of: id.clone(), seq, commit: commit.clone(), past: self.past(id, seq).await? };
+        let new = NewTask {
+            repo: repo.clone(),
+            title: asked.title.unwrap_or_else(|| origin.title.clone()),
+            prompt: Some(asked.prompt.unwrap_or_else(|| FINISH.to_owned())),
+            agent: Some(asked.agent.unwrap_or_else(|| origin.agent.clone())),
+            base: None,
+            start: asked.start,
+            priority: None,
+            due: None,
+            labels: Vec::new(),
+            depends_on: Vec::new(),
+            isolation: None,
+            network: None,
+            budget_usd: None,
+        };
+        let (task, repeated) =
+            (TasksDesk { house: self.house }).create_from(grant, new, Some(talk), idempotency).await?;
+        // The session may be closed long before somebody works on the card. Who does already has saved it.
+        if !repeated && mirror.saved_upon(&commit).await?.is_some() {
+            let step = Move { name: RefName::wip(task.id), from: None, to: Some(commit) };
+            match mirror.move_refs(&[step]).await {
+                Ok(()) | Err(GitError::Moved { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok((task, repeated))
+    }
+
+    /// The place of a checkpoint that is asked for: the newest one unless it is said which.
+    async fn checkpoint_at(&self, id: &SessionId, from: Option<i64>) -> Result<i64, Error> {
+        if let Some(seq) = from {
+            return Ok(seq);
+        }
+        let newest = self.house.store.sessions().checkpoints(id, 1).await?;
+        let none = || Error::Conflict { why: format!("session {id} has no checkpoint yet") };
+        newest.first().map(|moment| moment.seq).ok_or_else(none)
     }
 
     /// What was said and done up to a moment.

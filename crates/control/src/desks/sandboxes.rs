@@ -207,7 +207,7 @@ impl SandboxesDesk<'_> {
         let first = first.filter(|_| FirstCommand::may_begin_early(&spec, idempotency.as_ref()));
         let (house, grant, provider) = (Arc::clone(self.house), grant.clone(), Arc::clone(&post.provider));
         let asker = grant.clone();
-        let born = async move {
+        let born = Box::pin(async move {
             // With a free slot the row is born in our keeper's hands; else any keeper claims it.
             let mut slot = if is_ours { house.keeper.reserve(&id) } else { None };
             let began = tokio::time::Instant::now();
@@ -277,7 +277,7 @@ impl SandboxesDesk<'_> {
                 tokio::spawn(async move { provider.confirm(&whose).await });
             }
             Ok::<_, Error>(written.map(|view| (view, early)))
-        };
+        });
         // In a task of its own: a caller that goes away must not leave a row in hand that nobody tends.
         let born = match is_in_a_task {
             true => born.await?,

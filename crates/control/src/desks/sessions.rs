@@ -13,8 +13,10 @@ use carrel_model::{
 use carrel_store::SessionFilter;
 
 use super::{
-    agents, repos, see_request,
-    tasks::{as_field, check_message, moment, new_session},
+    agents,
+    cards::{moment, new_session},
+    repos, see_request,
+    tasks::{as_field, check_message},
 };
 use crate::{
     Error, Idempotency, Paging, SandboxesDesk,
@@ -373,7 +375,10 @@ impl SessionsDesk<'_> {
 }
 
 pub(super) async fn timeline(house: &House, id: &SessionId, after: i64, limit: u32) -> Result<Timeline, Error> {
+    let turn = house.store.sessions().find(id).await?.and_then(|session| session.turn);
+    let growing = turn.and_then(|turn| turn.growing).map(|growing| growing.seq);
     let mut items = house.store.sessions().moments(id, after, limit + 1).await?;
+    items.iter_mut().for_each(|moment| moment.unfinished = growing == Some(moment.seq));
     let next = Paging::cut(&mut items, limit, |moment| moment.seq.to_string());
     Ok(Timeline { items, next })
 }

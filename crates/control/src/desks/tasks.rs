@@ -3,19 +3,22 @@
 use std::{sync::Arc, time::Duration};
 
 use carrel_model::{
-    Action, AgentId, Authority, Branch, CommitId, Grant, RepoName, SessionId, Subject, TaskId,
+    Action, AgentId, Authority, Branch, CommitId, Grant, RepoName, Subject, TaskId,
     agent::Voice,
     audit::{AuditLine, Outcome},
     public::{Happening, NewAttempts, NewMessage, NewTask, TaskChange, TaskPage, TaskView, Timeline, micros},
-    repo::Repo,
-    sandbox::Network,
-    session::{Moment, MomentKind, Session, SessionPhase},
-    task::{BUDGET_MARK, Dependency, NeedsReason, Task, TaskPhase, TaskWant, closes_a_circle},
+    session::{MomentKind, Session},
+    task::{BUDGET_MARK, NeedsReason, Task, TaskPhase, TaskWant},
 };
 use carrel_store::{News, TaskFilter, Tx};
 
-use super::{agents, quotas, repos, see_request};
-use crate::{Error, Idempotency, Paging, PullsDesk, house::House, secret::new_session_id};
+use super::{
+    agents,
+    cards::{Card, Fork, Talk, base_of, check_dependencies, moment, write},
+    quotas, repos, see_request,
+    verbs::{Verb, apply, take_up},
+};
+use crate::{Error, Idempotency, Paging, PullsDesk, house::House};
 
 /// Writes, shows and drives tasks.
 pub struct TasksDesk<'h> {
@@ -50,29 +53,23 @@ pub enum TaskWaited {
     NotYet(Box<TaskView>),
 }
 
-/// What is asked of a task by one word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verb {
-    /// Let somebody work on it.
-    Start,
-    /// Stop; what was done stays.
-    Stop,
-    /// Try again what did not work.
-    Retry,
-    /// Put its branch onto the newest base.
-    Rebase,
-    /// Put it into the base.
-    Merge,
-    /// It will not be merged.
-    Close,
-}
-
 impl TasksDesk<'_> {
     /// Writes a card. With `start` it is queued at once.
     pub async fn create(
         &self,
         grant: &Grant,
         new: NewTask,
+        idempotency: Option<Idempotency>,
+    ) -> Result<(TaskView, bool), Error> {
+        self.create_from(grant, new, None, idempotency).await
+    }
+
+    /// The same, for a card that goes on from a session.
+    pub(super) async fn create_from(
+        &self,
+        grant: &Grant,
+        new: NewTask,
+        talk: Option<Talk>,
         idempotency: Option<Idempotency>,
     ) -> Result<(TaskView, bool), Error> {
         let agent = self.agent_for(grant, new.agent.clone());
@@ -90,7 +87,7 @@ impl TasksDesk<'_> {
             Some(network) => network.policy().map_err(|fields| Error::Invalid { fields })?,
             None => repo.rules.network.and(&found.network),
         };
-        let card = Card { grant: grant.clone(), agent, repo, base, network, fork: None, new };
+        let card = Card { grant: grant.clone(), agent, repo, base, network, fork: None, talk, new };
         let most = self.house.settings.work.quotas.clone();
         let written = self.house.store.change(move |tx| {
             Box::pin(async move {
@@ -173,7 +170,7 @@ impl TasksDesk<'_> {
                 }
                 if let Some(prompt) = change.prompt {
                     task.prompt.clone_from(&prompt);
-                    if let Some(mut first) = tx.first_moment(session).await? {
+                    if let Some(mut first) = tx.first_asked(session).await? {
                         first.text = prompt;
                         tx.complete(session, first).await?;
                     }
@@ -339,6 +336,7 @@ impl TasksDesk<'_> {
                         base: task.base.clone(),
                         network: task.network.clone(),
                         fork: Some(fork.clone()),
+                        talk: None,
                         new,
                     };
                     tasks.push(write(tx, card).await?);
@@ -400,7 +398,8 @@ impl TasksDesk<'_> {
             if view.phase == phase {
                 return Ok(TaskWaited::Reached(view));
             }
-            if view.phase.is_over() || (view.phase.rests() && !is_wanted(&view)) {
+            let rests = view.phase.rests() && !is_wanted(&view);
+            if view.phase.is_over() || (rests && !(phase.is_over() && self.ends_elsewhere(&view).await?)) {
                 return Ok(TaskWaited::Never(view));
             }
             let news = tokio::select! {
@@ -420,6 +419,14 @@ impl TasksDesk<'_> {
                 }
             }
         }
+    }
+
+    /// Whether a review comes to its end though nobody here asks for it: its pull was seen to be over, which its card says a
+    /// moment later, or it is to be merged by itself.
+    async fn ends_elsewhere(&self, view: &TaskView) -> Result<bool, Error> {
+        let Some(pull) = view.pull.as_ref().filter(|_| view.phase == TaskPhase::InReview) else { return Ok(false) };
+        let seen = self.house.store.seen_pulls().find(&view.repo, pull.number).await?;
+        Ok(seen.is_some_and(|seen| seen.phase.is_over() || seen.auto_merge.is_some()))
     }
 
     /// The newest commit that holds a task's work: its save, or its branch when that is newer.
@@ -490,151 +497,6 @@ impl<E: Into<Error>> From<E> for Halt {
     }
 }
 
-/// A card that is about to be written.
-pub(super) struct Card {
-    pub(super) grant: Grant,
-    pub(super) agent: AgentId,
-    pub(super) repo: Repo,
-    pub(super) base: Branch,
-    pub(super) network: Network,
-    pub(super) fork: Option<Fork>,
-    pub(super) new: NewTask,
-}
-
-/// What an attempt begins at.
-#[derive(Clone)]
-pub(super) struct Fork {
-    of: TaskId,
-    commit: Option<CommitId>,
-}
-
-/// Writes a card and begins its conversation.
-pub(super) async fn write(tx: &mut Tx, card: Card) -> Result<Task, Error> {
-    let Card { grant, agent, repo, base, network, fork, new } = card;
-    let id = tx.next_task_id().await?;
-    check_dependencies(tx, Some(id), &new.depends_on).await?;
-    let prompt = new.prompt.clone().unwrap_or_else(|| new.title.clone());
-    let now = tx.now();
-    let mut session = new_session(&grant, new_session_id(), agent.clone(), new.title.clone(), now);
-    (session.repo, session.task_id) = (Some(repo.name.clone()), Some(id));
-    let format = repo.rules.branch_format.clone().unwrap_or_default();
-    let mut task = Task {
-        id,
-        repo: repo.name.clone(),
-        title: new.title,
-        prompt: prompt.clone(),
-        agent,
-        base,
-        base_commit: fork.as_ref().and_then(|fork| fork.commit.clone()),
-        branch: format.of(id),
-        priority: new.priority.map_or(0, Into::into),
-        due: new.due,
-        claims: Vec::new(),
-        labels: new.labels,
-        depends_on: new.depends_on,
-        isolation: new.isolation,
-        provider: None,
-        network,
-        budget_micros: new.budget_usd.and_then(micros),
-        want: TaskWant::Rest,
-        phase: TaskPhase::Backlog,
-        session_id: session.id.clone(),
-        sandbox_id: None,
-        head: None,
-        ahead: 0,
-        behind: 0,
-        pull: None,
-        conflicts: Vec::new(),
-        shares: Vec::new(),
-        needs: None,
-        spent_micros: 0,
-        counted: false,
-        doing: None,
-        nudges: 0,
-        rebases: 0,
-        told: Default::default(),
-        fork_of: fork.map(|fork| fork.of),
-        score: None,
-        created_by: grant.key.clone(),
-        created_at: now,
-        updated_at: now,
-        started_at: None,
-        ended_at: None,
-        attempts: 0,
-        failures: 0,
-        next_attempt_at: None,
-        revision: 0,
-    };
-    if new.start {
-        apply(&mut task, Verb::Start, now)?;
-    }
-    tx.say(&mut session, moment(MomentKind::Message, Voice::User, prompt)).await?;
-    tx.put_session(&mut session).await?;
-    tx.put_task(&mut task).await?;
-    let line = AuditLine::by(&grant, Action::TaskCreate.word(), Some(id.to_string()), Outcome::Done, now);
-    tx.audit(&line).await?;
-    Ok(task)
-}
-
-pub(super) fn new_session(
-    grant: &Grant,
-    id: SessionId,
-    agent: AgentId,
-    title: String,
-    now: carrel_model::Timestamp,
-) -> Session {
-    Session {
-        id,
-        agent,
-        repo: None,
-        task_id: None,
-        title,
-        phase: SessionPhase::Open,
-        sandbox_id: None,
-        idle: None,
-        network: Network::default(),
-        meta: Default::default(),
-        fork_of: None,
-        base_commit: None,
-        conversation: None,
-        turn: None,
-        unwanted: None,
-        turns: 0,
-        last_seq: 0,
-        delivered: 0,
-        asked: 0,
-        spent_micros: 0,
-        counted: false,
-        saved: None,
-        laid: None,
-        unsaved: Vec::new(),
-        left: None,
-        closing: false,
-        note: None,
-        created_by: grant.key.clone(),
-        created_at: now,
-        updated_at: now,
-        revision: 0,
-    }
-}
-
-/// A moment that is about to be written: its place and its time are given to it then.
-pub(crate) fn moment(kind: MomentKind, role: Voice, text: impl Into<String>) -> Moment {
-    Moment {
-        seq: 0,
-        at: carrel_model::Timestamp::UNIX_EPOCH,
-        turn: 0,
-        kind,
-        role,
-        text: text.into(),
-        tool: None,
-        commit: None,
-        files: Vec::new(),
-        cost_usd: None,
-        desk: None,
-    }
-}
-
 /// Who a message is from, when it may be said.
 pub(super) fn check_message(grant: &Grant, message: &NewMessage) -> Result<Voice, Error> {
     if message.text.trim().is_empty() || message.text.len() > 262_144 || message.text.contains('\0') {
@@ -646,122 +508,8 @@ pub(super) fn check_message(grant: &Grant, message: &NewMessage) -> Result<Voice
     }
 }
 
-/// What a word does to a task.
-fn apply(task: &mut Task, verb: Verb, now: carrel_model::Timestamp) -> Result<(), Error> {
-    let wrong = |why: &str| Error::Conflict { why: format!("task {} is {}: {why}", task.id, task.phase.word()) };
-    if task.phase.is_over() && !(verb == Verb::Close && task.phase == TaskPhase::Closed) {
-        return Err(wrong("it is over; write a new card"));
-    }
-    if task.want == TaskWant::Closed && verb != Verb::Close {
-        return Err(wrong("it is being closed"));
-    }
-    match verb {
-        Verb::Start => match task.phase {
-            TaskPhase::Backlog | TaskPhase::NeedsYou | TaskPhase::Failed => take_up(task, now),
-            _ if task.want == TaskWant::Rest => task.want = TaskWant::Review,
-            // Started already: asking again changes nothing.
-            _ => {}
-        },
-        Verb::Retry => match task.phase {
-            TaskPhase::NeedsYou | TaskPhase::Failed | TaskPhase::Backlog => take_up(task, now),
-            TaskPhase::InReview => return Err(wrong("nothing failed; say something to its agent")),
-            // It works: what waits for its next try is tried now.
-            _ => (task.failures, task.next_attempt_at) = (0, None),
-        },
-        Verb::Stop => match task.phase {
-            TaskPhase::Backlog => {}
-            TaskPhase::Queued => {
-                task.want = TaskWant::Rest;
-                task.go_to(TaskPhase::Backlog);
-            }
-            TaskPhase::Publishing => return Err(wrong("its work is being published; that takes a moment")),
-            phase if phase.is_busy() => {
-                task.want = TaskWant::Rest;
-                (task.attempts, task.next_attempt_at) = (0, None);
-            }
-            _ => return Err(wrong("nobody works on it")),
-        },
-        Verb::Rebase => match task.phase {
-            TaskPhase::InReview | TaskPhase::NeedsYou if task.pull.is_some() => {
-                task.told.remove("rebase");
-                task.told.insert("rebase_wanted".into(), "yes".into());
-                task.want = TaskWant::Review;
-                task.go_to(TaskPhase::Publishing);
-            }
-            _ => return Err(wrong("there is nothing to rebase at the moment")),
-        },
-        Verb::Merge => match task.phase {
-            TaskPhase::InReview => {
-                task.want = TaskWant::Merged;
-                (task.attempts, task.next_attempt_at) = (0, None);
-            }
-            TaskPhase::NeedsYou if task.pull.is_some() => {
-                task.want = TaskWant::Merged;
-                task.go_to(TaskPhase::InReview);
-            }
-            _ => return Err(wrong("only what is in review can be merged")),
-        },
-        Verb::Close => {
-            task.want = TaskWant::Closed;
-            // It does not wait for the next try of what went wrong before.
-            (task.attempts, task.next_attempt_at) = (0, None);
-            if !task.phase.is_over() {
-                task.doing = Some("it is being closed".into());
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Somebody shall work on it: it waits for room.
-pub(crate) fn take_up(task: &mut Task, now: carrel_model::Timestamp) {
-    task.want = TaskWant::Review;
-    task.go_to(TaskPhase::Queued);
-    (task.nudges, task.failures, task.ended_at) = (0, 0, None);
-    task.started_at.get_or_insert(now);
-}
-
 fn is_wanted(view: &TaskView) -> bool {
     view.want == TaskWant::Closed || (view.phase == TaskPhase::InReview && view.want == TaskWant::Merged)
-}
-
-async fn check_dependencies(tx: &mut Tx, own: Option<TaskId>, edges: &[Dependency]) -> Result<(), Error> {
-    if edges.is_empty() {
-        return Ok(());
-    }
-    let ids: Vec<TaskId> = edges.iter().map(|edge| edge.task_id).collect();
-    let known = tx.phases_of(&ids).await?;
-    for edge in edges {
-        match known.get(&edge.task_id) {
-            None => return Err(Error::field("depends_on", format!("there is no task {}", edge.task_id))),
-            Some(TaskPhase::Closed) => {
-                let why = format!("task {} is closed: it would wait forever", edge.task_id);
-                return Err(Error::field("depends_on", why));
-            }
-            Some(_) => {}
-        }
-    }
-    if let Some(own) = own {
-        let mut all = tx.task_edges().await?;
-        all.insert(own, ids);
-        if closes_a_circle(&all, own) {
-            return Err(Error::field(
-                "depends_on",
-                "it would wait for itself: the tasks wait for each other in a circle",
-            ));
-        }
-    }
-    Ok(())
-}
-
-pub(super) fn base_of(repo: &Repo, asked: Option<&Branch>) -> Result<Branch, Error> {
-    match asked.or(repo.default_branch.as_ref()) {
-        Some(base) => Ok(base.clone()),
-        None => {
-            let why = format!("repo `{}` has no branch yet; push a first commit to it", repo.name);
-            Err(Error::Conflict { why })
-        }
-    }
 }
 
 /// What is missing is the fault of a field.

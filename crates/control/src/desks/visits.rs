@@ -17,6 +17,7 @@ use carrel_model::{
 use carrel_store::Filter;
 use secrecy::ExposeSecret;
 use sha2::{Digest, Sha256};
+use tokio_util::sync::CancellationToken;
 
 use super::{
     ports::{PortLine, PortsDesk},
@@ -29,6 +30,9 @@ use crate::{
 
 /// So many sandboxes are asked whether a token is theirs.
 const MOST_ASKED: u32 = 5000;
+
+/// Where the code interpreter answers.
+const INTERPRETER: u16 = 49_999;
 
 /// Somebody at a sandbox's own door.
 #[derive(Debug, Clone, Copy)]
@@ -50,6 +54,14 @@ pub enum Destination {
     Envd,
     /// A port that something inside listens on.
     Port(u16),
+}
+
+impl Destination {
+    /// Whether whoever waits for an answer from there is told when the sandbox is put to sleep: what runs commands and cells.
+    /// Pages and their sockets stand still with it, and go on.
+    pub fn is_told(self) -> bool {
+        matches!(self, Destination::Envd | Destination::Port(INTERPRETER))
+    }
 }
 
 /// Why a visitor did not get in.
@@ -98,8 +110,11 @@ impl PortsDesk<'_> {
         if let Destination::Port(_) = visit.to {
             self.admit_visitor(&view, &visit).await?;
         }
+        let mut asleep = self.house.lines.next_sleep(id);
+        // Looked at again: what fell asleep before we listened for it does not ring any more.
+        view = desk.look(id).await?;
         if standing(&view, self.house.store.now()) == Standing::Asleep {
-            view = self.house.wake(&visitor(&view, visit.origin), id).await?;
+            (view, asleep) = self.wake(view, visit.origin).await?;
         }
         let (envd, _) = self.house.line(&view).await?;
         let line = match visit.to {
@@ -112,11 +127,37 @@ impl PortsDesk<'_> {
                     Destination::Envd => line,
                     Destination::Port(port) => wrapping::dress(&view, port, line).await?,
                 };
-                Ok(PortLine { line, host: view.port_host.clone(), _busy: Busy::new(self.house, &view, Doing::Port) })
+                if !visit.to.is_told() {
+                    asleep = CancellationToken::new();
+                }
+                let busy = Busy::new(self.house, &view, Doing::Port);
+                Ok(PortLine { line, host: view.port_host.clone(), asleep, _busy: busy })
             }
             Err(EnvdError::NotFound(_)) => Err(TurnedAway::Closed),
             Err(error) => Err(self.house.understand(id, "port", error).into()),
         }
+    }
+
+    /// Wakes a sandbox that was put to sleep while a visitor waited for its answer, if it was made to wake for visitors.
+    /// Says what rings when it is put to sleep again.
+    pub async fn wake_again(&self, id: &SandboxId, origin: Option<&str>) -> Result<CancellationToken, TurnedAway> {
+        let view = SandboxesDesk { house: self.house }.look(id).await?;
+        match standing(&view, self.house.store.now()) {
+            Standing::Ended => Err(TurnedAway::Ended(view)),
+            _ => Ok(self.wake(view, origin).await?.1),
+        }
+    }
+
+    async fn wake(
+        &self,
+        view: Arc<SandboxView>,
+        origin: Option<&str>,
+    ) -> Result<(Arc<SandboxView>, CancellationToken), TurnedAway> {
+        if !view.auto_resume {
+            return Err(TurnedAway::Asleep(view));
+        }
+        let woken = self.house.wake(&visitor(&view, origin), &view.id).await?;
+        Ok((woken, self.house.lines.next_sleep(&view.id)))
     }
 
     async fn admit_visitor(&self, view: &SandboxView, visit: &Visit<'_>) -> Result<(), TurnedAway> {
@@ -154,8 +195,9 @@ impl PortsDesk<'_> {
         };
         // What we do not understand envd does not understand either, and says so.
         let Some(process) = message.and_then(|start| start.process) else { return Ok(()) };
+        let variables: Vec<&str> = process.envs.keys().map(|name| name.as_str()).collect();
         let argv = std::iter::once(process.cmd).chain(process.args).collect();
-        self.house.permit(&visitor(&view, None), &view, Action::SandboxExec, &Command::Argv(argv)).await
+        self.house.permit(&visitor(&view, None), &view, Action::SandboxExec, &Command::Argv(argv), &variables).await
     }
 
     /// The sandbox that asks for this token, among those that work here.

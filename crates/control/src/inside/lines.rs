@@ -20,6 +20,8 @@ pub(crate) struct Lines {
     held: Mutex<HashMap<SandboxId, Line>>,
     /// Counts the uses, so that the one used longest ago makes room.
     clock: AtomicU64,
+    /// Rings for those who wait for an answer from inside.
+    sleeps: Mutex<HashMap<SandboxId, CancellationToken>>,
 }
 
 struct Line {
@@ -55,6 +57,18 @@ impl Lines {
     pub(crate) fn forget(&self, id: &SandboxId) {
         if let Some(line) = self.held.lock().expect("nobody panics while holding the lines").remove(id) {
             line.envd.hang_up();
+        }
+    }
+
+    /// Rings when this sandbox is put to sleep the next time, or ends.
+    pub(crate) fn next_sleep(&self, id: &SandboxId) -> CancellationToken {
+        self.sleeps.lock().expect("nobody panics while holding the bells").entry(id.clone()).or_default().clone()
+    }
+
+    /// Tells everybody who waits for an answer from inside that it sleeps.
+    pub(crate) fn tell_of_sleep(&self, id: &SandboxId) {
+        if let Some(bell) = self.sleeps.lock().expect("nobody panics while holding the bells").remove(id) {
+            bell.cancel();
         }
     }
 

@@ -17,19 +17,27 @@ pub(crate) async fn count(house: &House, view: &SandboxView) -> Option<MetLimits
     tokio::time::timeout(PATIENCE, post.provider.met_limits(&view.id)).await.ok()?
 }
 
+/// How everything begins that is told of a limit.
+const BEGINS: &str = "its sandbox met its ";
+
+/// What the note of an exec tells of limits, if anything.
+pub(crate) fn in_note(note: &str) -> Option<&str> {
+    note.find(BEGINS).map(|at| &note[at..])
+}
+
 /// What was met since, and how a sandbox is made that meets it later.
 pub(crate) fn told(before: MetLimits, now: MetLimits, limits: &Limits) -> Option<String> {
     let mut met = Vec::new();
     if now.memory > before.memory {
         met.push(format!(
-            "its sandbox met its memory limit of {0} MiB and the kernel ended a process (create one with a larger \
+            "{BEGINS}memory limit of {0} MiB and the kernel ended a process (create one with a larger \
              `limits.memory_mb`, `--memory-mb`)",
             limits.memory_mb
         ));
     }
     if now.pids > before.pids {
         met.push(format!(
-            "its sandbox met its limit of {0} processes and threads and could not begin another (create one with a larger \
+            "{BEGINS}limit of {0} processes and threads and could not begin another (create one with a larger \
              `limits.pids`, `--pids`)",
             limits.pids
         ));
@@ -52,5 +60,7 @@ mod tests {
         assert!(!memory.contains("pids"), "{memory}");
         let both = told(count(0, 0), count(1, 900), &limits).unwrap();
         assert!(both.contains("memory limit") && both.contains("`limits.pids`"), "{both}");
+        assert_eq!(in_note(&format!("exit status 137: {both}")), Some(both.as_str()));
+        assert_eq!(in_note("exit status 137"), None);
     }
 }

@@ -74,6 +74,7 @@ impl House {
     pub(crate) async fn wake(self: &Arc<Self>, grant: &Grant, id: &SandboxId) -> Result<Arc<SandboxView>, Error> {
         let desk = SandboxesDesk { house: self };
         desk.wake(grant, id).await?;
+        desk.until_let_go(grant, id, WAKES_WITHIN).await?;
         match desk.wait(grant, id, Phase::Ready, WAKES_WITHIN).await? {
             Waited::Reached(view) => Ok(view),
             Waited::Never(view) | Waited::NotYet(view) => {

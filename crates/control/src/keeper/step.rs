@@ -74,6 +74,7 @@ async fn ask(house: &Arc<House>, post: &Post, step: Step, sandbox: &Sandbox) -> 
         Step::Create => crate::work::furnish::create(house, &**provider, sandbox).await.map(|()| Woken::Well(None)),
         Step::Destroy => {
             house.lines.cut(id);
+            house.lines.tell_of_sleep(id);
             house.activities.forget(id);
             house.samples.forget(id);
             provider.destroy(id).await.map(|()| Woken::Well(None))
@@ -87,7 +88,13 @@ async fn ask(house: &Arc<House>, post: &Post, step: Step, sandbox: &Sandbox) -> 
             if sandbox.depth >= Depth::Stored {
                 house.lines.cut(id);
             }
-            pausing()?.pause(id, sandbox.depth).await.map(|depth| Woken::Well(Some(depth)))
+            let silent = sandbox.sleeps_for_silence(house.store.now());
+            let depth = pausing()?.pause(id, sandbox.depth).await?;
+            // Whoever reads on would wait for as long as it sleeps. What only fell silent goes on at the next word.
+            if !silent {
+                house.lines.tell_of_sleep(id);
+            }
+            Ok(Woken::Well(Some(depth)))
         }
         Step::Resume => {
             let from = pausing()?.resume(id).await?;

@@ -110,7 +110,7 @@ pub(super) async fn began_outside(
     let Some(task) = task else { return Ok(None) };
     let task = house.store.tasks().find(task).await?;
     // Another attempt may begin at a checkpoint, and has what was done until then as its own.
-    let began = task.filter(|task| task.fork_of.is_none()).and_then(|task| task.base_commit);
+    let began = task.filter(|task| !task.goes_on()).and_then(|task| task.base_commit);
     let Some(began) = began else { return Ok(None) };
     let is_outside = mirror.has(&began).await?
         && !mirror.is_ancestor(&began, base).await?

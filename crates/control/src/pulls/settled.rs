@@ -12,7 +12,7 @@ use jiff::SignedDuration;
 use super::{MergeRefused, view::LANE_CHECK};
 use crate::{
     Error,
-    desks::tasks::moment,
+    desks::cards::moment,
     house::House,
     tasks::{put_on_base, settled_in_words},
 };

@@ -15,7 +15,7 @@ use carrel_model::{
 
 use crate::{
     Error, SandboxesDesk, Whereabouts,
-    desks::{agents, repos, sessions::no_session, tasks::moment},
+    desks::{agents, cards::moment, repos, sessions::no_session},
     house::House,
     secret::new_sandbox_id,
     work,

@@ -18,7 +18,7 @@ use carrel_store::Tx;
 use super::{radar, steps::seen};
 use crate::{
     Error,
-    desks::tasks::{moment, take_up},
+    desks::{cards::moment, verbs::take_up},
     house::House,
     pulls::{ForeseenWith, LANE_CHECK, Live, Moved, Outlook, forecast},
 };

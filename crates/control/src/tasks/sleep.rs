@@ -8,7 +8,7 @@ use carrel_store::{Follower, News};
 use super::turn::At;
 use crate::{
     Error, SandboxesDesk,
-    desks::{sessions::no_session, tasks::moment},
+    desks::{cards::moment, sessions::no_session},
     house::House,
 };
 
@@ -33,28 +33,29 @@ impl<'a> Sleep<'a> {
         Sleep { house, session: at.session, sandbox: at.sandbox, follower, asleep: false }
     }
 
-    /// Comes back whenever something happened in the house, having told of the desk when that fell asleep or woke up.
-    /// May be called off.
-    pub(super) async fn turned(&mut self) -> Result<(), Error> {
-        let phase = match self.follower.next().await? {
-            News::Reset(_) => Some((SandboxesDesk { house: self.house }).look(self.sandbox).await?.phase),
-            News::Entries(entries) => entries.iter().rev().find_map(|written| match &written.entry().happening {
-                Happening::Sandbox { sandbox } if sandbox.id == *self.sandbox => Some(sandbox.phase),
-                _ => None,
-            }),
-        };
-        let asleep = match phase {
-            Some(Phase::Paused) => true,
-            Some(Phase::Ready) => false,
-            _ => return Ok(()),
-        };
-        if asleep == std::mem::replace(&mut self.asleep, asleep) {
-            return Ok(());
+    /// Comes back when the desk fell asleep (true) or woke up. May be called off.
+    pub(super) async fn turned(&mut self) -> Result<bool, Error> {
+        loop {
+            let phase = match self.follower.next().await? {
+                News::Reset(_) => Some((SandboxesDesk { house: self.house }).look(self.sandbox).await?.phase),
+                News::Entries(entries) => entries.iter().rev().find_map(|written| match &written.entry().happening {
+                    Happening::Sandbox { sandbox } if sandbox.id == *self.sandbox => Some(sandbox.phase),
+                    _ => None,
+                }),
+            };
+            let asleep = match phase {
+                Some(Phase::Paused) => true,
+                Some(Phase::Ready) => false,
+                _ => continue,
+            };
+            if asleep != std::mem::replace(&mut self.asleep, asleep) {
+                return Ok(asleep);
+            }
         }
-        self.tell(asleep).await
     }
 
-    async fn tell(&self, asleep: bool) -> Result<(), Error> {
+    /// Says so.
+    pub(super) async fn tell(&self, asleep: bool) -> Result<(), Error> {
         let id = self.session.clone();
         let told = self.house.store.change(move |tx| {
             Box::pin(async move {

@@ -1,16 +1,18 @@
 //! The steps of a task. Each looks at what is, does what is missing, and records the fact.
 
+mod ending;
+mod publishing;
+
 use std::sync::Arc;
 
-use carrel_agent::{DeskRules, Ending, Failure, Turn as Asked};
-use carrel_git::merge::{Rung, RungRecord};
+use carrel_agent::{DeskRules, Ending, Failure};
 use carrel_model::{
-    Grant, Holder, RefName, SandboxId, TaskId, Timestamp,
+    Grant, RefName, SandboxId, TaskId, Timestamp,
     agent::Voice,
-    public::{NewExec, PullPhase, PullView},
-    sandbox::{Depth, NetworkMode},
-    session::{MomentKind, SessionPhase},
-    task::{NeedsReason, Task, TaskPhase, TaskPull, TaskWant},
+    public::{PullPhase, PullView},
+    sandbox::NetworkMode,
+    session::MomentKind,
+    task::{NeedsReason, Task, TaskPhase, TaskWant},
 };
 use carrel_store::{Lease, LeasedTask, Tx};
 use jiff::SignedDuration;
@@ -19,37 +21,26 @@ use tracing::Instrument;
 
 use super::{
     desk::{self, Found, Stands},
-    farewell::{self, Last},
-    ladder, messages, review, stray,
+    farewell, ladder,
     turn::{self, At, Went},
 };
 use crate::{
-    Error, ExecsDesk, MergeRefused, MergeWish, PullsDesk, SandboxesDesk,
+    Error, SandboxesDesk,
     desks::{
         areas::ASKED,
+        cards::moment,
         repos,
-        tasks::{moment, no_task, reason_in},
+        tasks::{no_task, reason_in},
     },
     house::House,
-    pulls::{self, PullWish, Rebased},
     secret::new_sandbox_id,
     work,
 };
 
 /// How often an agent is told that nothing is committed, before a person is asked.
 const NUDGES: u32 = 2;
-/// How often what changes is committed, before something at the desk is taken to be still at it.
-const COMMITS: u32 = 3;
-/// How often conflicts go back to the agent, before a person is asked.
-const REBASES: u32 = 3;
 /// Under this name a task remembers that a person was told what would be lost with its desk.
 const UNSAVED: &str = "unsaved";
-/// What the card says while an upstream or a forge does not answer.
-const UNPUBLISHED: &str = "is not published yet";
-/// So often an upstream that is away is asked to let go of the branch of a card that is being closed.
-const TAKE_BACK_TRIES: u32 = 5;
-/// How long a forge is left alone that has not judged a new head yet. What is heard of it meanwhile comes first.
-const FORGE_RESTS: SignedDuration = SignedDuration::from_secs(15);
 /// What a person or a wrong request must mend is tried so often.
 const HOPELESS: u32 = 2;
 
@@ -220,7 +211,7 @@ impl Hand<'_> {
             self.record(move |task| task.base_commit = Some(commit)).await?;
             return Ok(());
         }
-        if task.fork_of.is_some() && task.sandbox_id.is_none() && self.take_over_save().await? {
+        if task.goes_on() && task.sandbox_id.is_none() && self.take_over_save().await? {
             return Ok(());
         }
         let Some(sandbox) = &task.sandbox_id else { return self.draw_desk(None, task.attempts).await };
@@ -234,7 +225,19 @@ impl Hand<'_> {
                 }
             }
             Found::Lost(why) => {
-                let saved = house.library.mirror(&task.repo).await?.wip(task.id).await?;
+                let mirror = house.library.mirror(&task.repo).await?;
+                let saved = mirror.wip(task.id).await?;
+                // No desk can be made where it would begin. When that is mended, it begins at what is newest then.
+                if let (None, Some(base)) = (&saved, &task.base_commit)
+                    && let Err(carrel_git::GitError::Unfit { why }) = mirror.check_fit(base).await
+                {
+                    self.record(move |task| {
+                        (task.base_commit, task.sandbox_id) = (None, None);
+                        task.ask_for_help(NeedsReason::Repo, format!("It cannot begin: {why}."));
+                    })
+                    .await?;
+                    return Ok(());
+                }
                 let then = match saved {
                     Some(_) => "a new one goes on from the last save",
                     None => "nothing was saved yet, so a new one begins where this one began",
@@ -439,481 +442,6 @@ impl Hand<'_> {
             })
         });
         told.await
-    }
-
-    /// Everything that is done is committed, pushed, and at a pull request.
-    async fn publish(&self) -> Result<(), Error> {
-        let (house, task) = (self.house, self.task);
-        let Some(sandbox) = &task.sandbox_id else { return self.back_to_preparing().await };
-        match desk::look(house, sandbox).await? {
-            Found::There | Found::Asleep => desk::wait_for(house, &self.grant, sandbox).await?,
-            Found::Missing | Found::Lost(_) => return self.back_to_preparing().await,
-        }
-        let mut found = work::look_at_work(house, sandbox).await?;
-        if found.head.is_none() {
-            self.end_desk(sandbox).await?;
-            let detail = "The repository on its desk is gone or broken. `retry` makes a new desk from the last save.";
-            self.record(move |task| {
-                task.told.remove("desk");
-                task.ask_for_help(NeedsReason::DeskFailed, detail);
-            })
-            .await?;
-            return Ok(());
-        }
-        if let Some(middle) = &found.in_progress {
-            let missing = format!("git is in the middle of a {middle}. Finish or abort it.");
-            return self.nudge(missing, NeedsReason::Conflict).await;
-        }
-        if let Some(missing) = stray::elsewhere(task, &found) {
-            return self.nudge(missing, NeedsReason::NothingChanged).await;
-        }
-        for tries in 0.. {
-            if !found.dirty {
-                break;
-            }
-            if tries == COMMITS {
-                let missing = "something at the desk still changes files that are committed. End it, or have git ignore \
-                               what it writes.";
-                return self.nudge(missing.to_owned(), NeedsReason::PushRefused).await;
-            }
-            let committed = match work::commit_work(house, sandbox, &task.title, &[]).await {
-                Ok(committed) => committed,
-                Err(Error::Conflict { why }) => return self.nudge(why, NeedsReason::PushRefused).await,
-                Err(error) => return Err(error),
-            };
-            found = work::look_at_work(house, sandbox).await?;
-            // What git will not commit does not become less.
-            if committed.is_none() {
-                break;
-            }
-        }
-        if let Some(missing) = stray::nothing_new(task, &found) {
-            // The base may have got it meanwhile.
-            let phase = match &task.pull {
-                Some(pull) => Some(pulls::look_at_pull(house, &task.repo, pull.number).await?.phase),
-                None => None,
-            };
-            if phase.is_none_or(|phase| !phase.is_over()) {
-                return self.nudge(missing, NeedsReason::NothingChanged).await;
-            }
-        }
-        // A push of the agent's own may have come in between: it is tried once more before anybody is told.
-        let pushed = match work::push_work(house, sandbox).await {
-            Err(Error::Conflict { .. }) => work::push_work(house, sandbox).await,
-            pushed => pushed,
-        };
-        let head = match pushed {
-            Ok(head) => head,
-            Err(Error::Conflict { why }) => return self.nudge(why, NeedsReason::PushRefused).await,
-            Err(error) => return Err(error),
-        };
-        if task.told.contains_key("rebase_wanted") && !self.rebase(sandbox).await? {
-            return Ok(());
-        }
-        let mirror = house.library.mirror(&task.repo).await?;
-        let head = mirror.find(&task.branch.full()).await?.unwrap_or(head);
-        let learnt = ladder::learn(house, task, &head, Rung::Agent).await?;
-        if let Err(error) = pulls::publish(house, &task.repo, &task.branch).await {
-            return self.hand_on_later(UNPUBLISHED, error).await;
-        }
-        let odd = messages::odd(house, task).await?;
-        let pull = match pulls::open_pull(house, &self.wish(sandbox, &odd).await?).await {
-            Ok(pull) => pull,
-            Err(error) => return self.hand_on_later(UNPUBLISHED, error).await,
-        };
-        let (ahead, behind) = mirror.distance(&task.base, &task.branch).await?;
-        let unchanged = |what: &str| task.told.get(what).is_some_and(|told| *told == head.to_string());
-        let (unchecked, unsettled) = (unchanged("checks"), unchanged("conflict"));
-        let opened = task.pull.is_none().then(|| format!("Pull request {} is open: {}", pull.number, pull.url));
-        let (reported, said) = messages::report(task, &odd);
-        let settled = ladder::in_words(learnt.as_slice());
-        let notes: Vec<String> = settled.into_iter().chain(opened).chain(said).collect();
-        let note = (!notes.is_empty()).then(|| notes.join("\n\n"));
-        let shown = pull.clone();
-        self.record_and_say(note, move |task| {
-            if let Some(reported) = reported {
-                task.told.insert(messages::TOLD.into(), reported);
-            }
-            (task.head, task.ahead, task.behind) = (Some(head), ahead, behind);
-            task.told.remove("rebase_wanted");
-            if learnt.is_some() {
-                task.told.remove(ladder::ASKED);
-            }
-            // It was published before that was heard.
-            if task.want == TaskWant::Rest {
-                task.want = TaskWant::Review;
-            }
-            seen(task, &pull);
-            if task.phase.is_over() {
-            } else if unchecked {
-                let detail = "The check of the merged result fails, and its agent changed nothing about it.";
-                task.ask_for_help(NeedsReason::ChecksFailed, detail);
-            } else if unsettled {
-                let detail = format!("It conflicts with `{}`, and its agent changed nothing about it.", task.base);
-                task.ask_for_help(NeedsReason::Conflict, detail);
-            } else {
-                task.nudges = 0;
-                task.go_to(TaskPhase::InReview);
-            }
-        })
-        .await?;
-        // From here on it may be merged by itself.
-        let repo = repos::find(house, &task.repo).await?;
-        pulls::tend_pull(house, &repo, &shown).await;
-        Ok(())
-    }
-
-    /// An upstream or a forge that does not answer is asked again for as long as it takes, and the card says so: what was
-    /// done is safe here meanwhile.
-    async fn hand_on_later(&self, what: &str, error: Error) -> Result<(), Error> {
-        let rests = match &error {
-            Error::Unavailable { source: None, .. } => self.pause_after(self.task.attempts),
-            Error::Limited { retry_after, .. } => *retry_after,
-            _ => return Err(error),
-        };
-        let (attempts, next) = (self.task.attempts + 1, self.house.store.now() + rests);
-        let words = format!("{what} and tried again: {}", tail(&error.to_string(), 300));
-        let wanted = self.task.want;
-        self.record(move |task| {
-            task.doing = Some(words);
-            try_later(task, wanted, attempts, Some(next));
-        })
-        .await?;
-        Ok(())
-    }
-
-    /// Puts the branch onto the newest base; false when that is for the agent now.
-    async fn rebase(&self, sandbox: &SandboxId) -> Result<bool, Error> {
-        let (house, task) = (self.house, self.task);
-        match pulls::rebase_branch(house, &task.repo, &task.branch, &task.base, Some(task.id), None).await? {
-            Rebased::Already => Ok(true),
-            Rebased::Moved { records, .. } => {
-                if let Some(words) = ladder::in_words(&records) {
-                    self.record_and_say(Some(words), |_| {}).await?;
-                }
-                work::refresh(house, sandbox).await?;
-                self.follow_branch(sandbox).await?;
-                Ok(true)
-            }
-            Rebased::Conflicts { paths, records, .. } => {
-                self.conflicts(&paths, &records).await?;
-                Ok(false)
-            }
-        }
-    }
-
-    /// The desk follows its branch, which the house has moved.
-    async fn follow_branch(&self, sandbox: &SandboxId) -> Result<(), Error> {
-        let line = format!("git fetch -q origin '{0}' && git reset -q --hard FETCH_HEAD", self.task.branch);
-        let follow = NewExec { command: Some(line), cwd: Some(carrel_git::WORKSPACE.to_owned()), ..NewExec::default() };
-        let mut running = ExecsDesk { house: self.house }.start_own(&self.grant, sandbox, follow).await?;
-        while running.output.next().await?.is_some() {}
-        Ok(())
-    }
-
-    /// Conflicts go to the agent a few times, then to a person.
-    async fn conflicts(&self, paths: &[String], records: &[RungRecord]) -> Result<(), Error> {
-        let (list, base) = (review::listed(paths), self.task.base.clone());
-        let tried = ladder::tried_in_words(paths, records);
-        if self.task.rebases >= REBASES {
-            let detail = format!("It conflicts with `{base}` in {list}, and its agent did not settle it.");
-            self.record_and_say(Some(tried), move |task| {
-                task.told.remove("rebase_wanted");
-                task.ask_for_help(NeedsReason::Conflict, detail);
-            })
-            .await?;
-            return Ok(());
-        }
-        let text = format!(
-            "`{base}` has moved on, and your branch conflicts with it in: {list}.\n\nRun `git fetch origin && git rebase \
-             origin/{base}`, settle the conflicts so that both changes keep their meaning, finish the rebase, and check \
-             your work again."
-        );
-        let asked = ladder::question(self.house, self.task, paths).await?;
-        self.record_and_say(Some(tried), |_| {}).await?;
-        self.back_to_agent(text, |task| {
-            if let Some(asked) = asked {
-                task.told.insert(ladder::ASKED.into(), asked);
-            }
-            let head = task.head.as_ref().map(ToString::to_string).unwrap_or_default();
-            task.told.insert("conflict".into(), head);
-            task.rebases += 1;
-            task.told.remove("rebase_wanted");
-        })
-        .await
-    }
-
-    /// Something is missing that the agent can mend; told so often, then a person is asked.
-    async fn nudge(&self, missing: String, reason: NeedsReason) -> Result<(), Error> {
-        if self.task.nudges >= NUDGES {
-            let detail = format!("The agent says that it has finished, but {missing}");
-            self.record(move |task| task.ask_for_help(reason, detail)).await?;
-            return Ok(());
-        }
-        self.back_to_agent(Asked::nudge(&missing), |task| task.nudges += 1).await
-    }
-
-    /// The pull request that this task wants.
-    async fn wish(&self, sandbox: &SandboxId, odd: &[messages::Odd]) -> Result<PullWish, Error> {
-        let task = self.task;
-        let mirror = self.house.library.mirror(&task.repo).await?;
-        let log = mirror.subjects(&task.base, &task.branch, 50).await?;
-        let changes: String = log.iter().map(|subject| format!("- {subject}\n")).collect();
-        let repo = repos::find(self.house, &task.repo).await?;
-        let checked = match &repo.rules.check_command {
-            Some(command) => format!("`{command}` is run on the merged result before it is merged."),
-            None => "The repository names no check command.".to_owned(),
-        };
-        let body = format!(
-            "## What was asked\n\n{}\n\n## What changed\n\n{changes}\n## How it is checked\n\n{checked}\n\n{}Made by the \
-             agent `{}` at desk `{sandbox}`.\n\nCarrel-Task: {}\n",
-            task.prompt.trim(),
-            messages::section(odd),
-            task.agent,
-            task.id
-        );
-        let rules = &repo.rules.pulls;
-        let mut labels = task.labels.clone();
-        labels.extend(rules.labels.iter().filter(|label| !task.labels.contains(label)).cloned());
-        Ok(PullWish {
-            repo: task.repo.clone(),
-            head: task.branch.clone(),
-            base: task.base.clone(),
-            title: task.title.clone(),
-            body,
-            draft: rules.draft,
-            draft_at_opening: true,
-            auto_merge: rules.auto_merge.then_some(repo.rules.merge),
-            labels,
-            reviewers: rules.reviewers.clone(),
-        })
-    }
-
-    /// Puts it into the base, through the lane.
-    async fn merge(&self) -> Result<(), Error> {
-        let task = self.task;
-        let Some(pull) = &task.pull else {
-            self.record(|task| task.go_to(TaskPhase::Publishing)).await?;
-            return Ok(());
-        };
-        // Its agent would have said so when it was published: whoever settled it since is a person.
-        if let Some(head) = &task.head
-            && let Some(record) = ladder::learn(self.house, task, head, Rung::Person).await?
-        {
-            let words = ladder::in_words(&[record]);
-            self.record_and_say(words, |task| {
-                task.told.remove(ladder::ASKED);
-            })
-            .await?;
-        }
-        let wish = MergeWish {
-            repo: task.repo.clone(),
-            number: pull.number,
-            style: None,
-            expected_head: task.head.clone(),
-            by: self.grant.clone(),
-        };
-        match pulls::merge_pull(self.house, wish).await {
-            Ok(merged) => {
-                let settled = ladder::in_words(&merged.records).map(|words| format!(" {words}")).unwrap_or_default();
-                let note = format!("Merged into `{}`.{settled}", task.base);
-                self.record_and_say(Some(note), move |task| {
-                    seen(task, &merged.pull);
-                    task.ended_at.get_or_insert(merged.pull.updated_at);
-                    task.conflicts.clear();
-                    task.shares.clear();
-                    task.go_to(TaskPhase::Merged);
-                })
-                .await?;
-                // The repository's own row shows where its branch is now.
-                let _ = repos::bring_up_to_date(self.house, &task.repo).await;
-                Ok(())
-            }
-            Err(MergeRefused::Conflicts { paths, records, .. }) => self.conflicts(&paths, &records).await,
-            Err(MergeRefused::ChecksFailed { log }) => self.checks_failed(log).await,
-            Err(MergeRefused::Waits { why }) => {
-                let (next, wanted) = (self.house.store.now() + FORGE_RESTS, task.want);
-                self.record(move |task| {
-                    task.doing = Some(why);
-                    try_later(task, wanted, 0, Some(next));
-                })
-                .await?;
-                Ok(())
-            }
-            Err(MergeRefused::HeadMoved { head }) => {
-                let note = format!("Its branch moved to {} before it was merged.", head.short());
-                self.record_and_say(Some(note), move |task| {
-                    task.head = Some(head);
-                    task.ask_for_help(NeedsReason::ForgeFailed, "Its branch moved after it was looked at; look again.");
-                })
-                .await?;
-                Ok(())
-            }
-            Err(MergeRefused::Closed) => {
-                self.record(|task| task.want = TaskWant::Closed).await?;
-                Ok(())
-            }
-            Err(refused @ (MergeRefused::NotApproved { .. } | MergeRefused::Upstream { .. })) => {
-                let detail = format!("It cannot be merged: {refused}");
-                self.record(move |task| task.ask_for_help(NeedsReason::ForgeFailed, detail)).await?;
-                Ok(())
-            }
-            Err(MergeRefused::Failed(error)) => Err(error),
-        }
-    }
-
-    /// What a check printed goes back to the agent, once for each head.
-    async fn checks_failed(&self, log: String) -> Result<(), Error> {
-        let head = self.task.head.as_ref().map(ToString::to_string).unwrap_or_default();
-        if self.task.told.get("checks") == Some(&head) || self.task.nudges >= NUDGES {
-            let detail = format!("The check of the merged result fails:\n{}", tail(&log, 2000));
-            self.record(move |task| task.ask_for_help(NeedsReason::ChecksFailed, detail)).await?;
-            return Ok(());
-        }
-        let printed = match log.trim() {
-            "" => "It printed nothing.".to_owned(),
-            log => format!("What it printed:\n\n```\n{}\n```", tail(log, 8000)),
-        };
-        let repo = repos::find(self.house, &self.task.repo).await?;
-        let command = repo.rules.check_command.map(|command| format!(": `{command}`")).unwrap_or_default();
-        let text = format!(
-            "The check of the merged result fails{command}. {printed}\n\nMend it, run the check yourself, and commit."
-        );
-        self.back_to_agent(text, move |task| {
-            task.nudges += 1;
-            task.told.insert("checks".into(), head);
-        })
-        .await
-    }
-
-    /// Stops the turn in flight, keeps what was done, and lets the desk sleep.
-    async fn rest(&self) -> Result<(), Error> {
-        if let Some(sandbox) = &self.task.sandbox_id
-            && matches!(desk::look(self.house, sandbox).await?, Found::There)
-        {
-            self.stop_turn(sandbox).await?;
-            let _ = work::save_work(self.house, sandbox).await;
-            let desk = SandboxesDesk { house: self.house };
-            if let Err(error) = desk.pause(&self.grant, sandbox, Depth::default()).await {
-                tracing::debug!(%sandbox, error = &error as &dyn std::error::Error, "a desk was not paused");
-            }
-        }
-        self.record(|task| task.go_to(TaskPhase::Backlog)).await?;
-        Ok(())
-    }
-
-    /// Ends what an agent runs, when a turn was in flight.
-    async fn stop_turn(&self, sandbox: &SandboxId) -> Result<(), Error> {
-        let session = self.house.store.sessions().find(&self.task.session_id).await?;
-        let Some(turn) = session.and_then(|session| session.turn) else { return Ok(()) };
-        turn::signal(self.house, &self.grant, sandbox, &turn.exec, "KILL").await;
-        let id = self.task.session_id.clone();
-        let ended = self.house.store.change(move |tx| {
-            Box::pin(async move {
-                if let Some(mut session) = tx.lock_session(&id).await? {
-                    session.turn = None;
-                    tx.put_session(&mut session).await?;
-                }
-                Ok::<_, Error>(())
-            })
-        });
-        ended.await
-    }
-
-    /// Keeps what was done under a ref of its own, closes the pull request, and ends the desk.
-    async fn close(&self) -> Result<(), Error> {
-        let (house, task) = (self.house, self.task);
-        let mut notes = Vec::new();
-        if let Some(sandbox) = &task.sandbox_id
-            && farewell::was_used(house, &self.grant, sandbox).await?
-        {
-            self.stop_turn(sandbox).await?;
-            // Nothing is destroyed before it is on a durable ref.
-            match farewell::save_last(house, &self.grant, sandbox).await? {
-                Last::Safe => {}
-                Last::Unsaved(why) if task.told.contains_key(UNSAVED) => {
-                    notes.push(format!("The last of it could not be saved: {why}"));
-                }
-                Last::Unsaved(why) => return self.ask_before_losing(why).await,
-            }
-        }
-        notes.extend(self.keep().await?);
-        let mut closed = None;
-        if let Some(pull) = task.pull.as_ref().filter(|pull| !pull.phase.is_over()) {
-            match (PullsDesk { house }).set_open(&self.grant, &task.repo, pull.number, false).await {
-                Ok(pull) => closed = Some(TaskPull::from(&pull)),
-                Err(Error::NotFound { .. } | Error::Conflict { .. }) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        if let Err(error) = pulls::take_back(house, task).await {
-            // Who is away for a moment is asked again, so that nothing of ours stays there.
-            if task.attempts < TAKE_BACK_TRIES
-                && matches!(error, Error::Unavailable { source: None, .. } | Error::Limited { .. })
-            {
-                return self.hand_on_later("its branch is still upstream", error).await;
-            }
-            // A branch that stays there is untidy, and no reason to keep a card from being closed.
-            tracing::warn!(task = %task.id, error = &error as &dyn std::error::Error, "its branch stays upstream");
-        }
-        let now = house.store.now();
-        let note = (!notes.is_empty()).then(|| notes.join("\n\n"));
-        self.record_and_say(note, move |task| {
-            // Said here: what is heard of a pull changes no card that is over.
-            task.pull = closed.or_else(|| task.pull.take());
-            task.ended_at.get_or_insert(now);
-            task.conflicts.clear();
-            task.shares.clear();
-            task.go_to(TaskPhase::Closed);
-        })
-        .await?;
-        Ok(())
-    }
-
-    /// There is work at its desk that cannot be saved: a person decides, by closing it once more, that it may go.
-    async fn ask_before_losing(&self, why: String) -> Result<(), Error> {
-        let detail = format!(
-            "It was not closed, so that nothing at its desk is lost: {why}. Mend that, or close it once more and leave \
-             behind what was not saved."
-        );
-        self.record(move |task| {
-            task.told.insert(UNSAVED.into(), why);
-            task.want = TaskWant::Review;
-            task.ask_for_help(NeedsReason::DeskFailed, detail);
-        })
-        .await?;
-        Ok(())
-    }
-
-    /// Keeps what was done and is nowhere else under a ref of its own.
-    async fn keep(&self) -> Result<Option<String>, Error> {
-        let task = self.task;
-        work::keep::keep(self.house, &Holder::Task(task.id), &task.repo, Some(&task.branch), &task.base).await
-    }
-
-    /// The desk of a task that is over ends, and its saves are forgotten: what they held is merged or kept.
-    async fn tidy(&self) -> Result<(), Error> {
-        let (house, task) = (self.house, self.task);
-        if let Some(sandbox) = &task.sandbox_id {
-            self.end_desk(sandbox).await?;
-        }
-        if repos::find(house, &task.repo).await.is_ok() {
-            house.library.mirror(&task.repo).await?.forget_wip(task.id).await?;
-        }
-        let (id, lease) = (task.id, self.lease.clone());
-        let tidied = house.store.change(move |tx| {
-            Box::pin(async move {
-                let mut task = tx.lock_leased_task(id, &lease).await?;
-                task.sandbox_id = None;
-                if let Some(mut session) = tx.lock_session(&task.session_id).await? {
-                    (session.phase, session.turn) = (SessionPhase::Closed, None);
-                    tx.put_session(&mut session).await?;
-                }
-                tx.put_task(&mut task).await?;
-                Ok::<_, Error>(())
-            })
-        });
-        tidied.await
     }
 
     /// A step that failed is tried again after a pause; after too many, a person is asked.

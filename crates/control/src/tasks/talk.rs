@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     Error, SandboxesDesk,
-    desks::{repos, sessions::no_session, tasks::moment},
+    desks::{cards::moment, repos, sessions::no_session},
     house::House,
     keeper::is_lost_lease,
     pulls::Hold,

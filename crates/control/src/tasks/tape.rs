@@ -65,18 +65,19 @@ impl<'a> Tape<'a> {
         true
     }
 
-    /// What is new on the tape; waits for ever while the transcript has no gap.
-    pub(super) async fn next(&mut self) -> Vec<u8> {
+    /// Comes back when the tape is to be looked at; never while the transcript has no gap. May be called off.
+    pub(super) async fn due(&mut self) {
         if !self.is_torn {
             return std::future::pending().await;
         }
-        loop {
-            self.looks.tick().await;
-            if let Some(more) = self.read("stdout", self.stdout).await.filter(|more| !more.is_empty()) {
-                self.stdout += more.len() as u64;
-                return more;
-            }
-        }
+        self.looks.tick().await;
+    }
+
+    /// What is new on the tape.
+    pub(super) async fn more(&mut self) -> Vec<u8> {
+        let more = self.read("stdout", self.stdout).await.unwrap_or_default();
+        self.stdout += more.len() as u64;
+        more
     }
 
     /// What is left of output and errors when it is over; nothing when the transcript has no gap.

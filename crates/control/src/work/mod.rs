@@ -24,7 +24,7 @@ use carrel_model::{
 use carrel_sandbox::{ProviderError, egress::GATEWAY};
 
 use self::errand::Errand;
-use crate::{Error, SandboxesDesk, desks::tasks::moment, house::House, library};
+use crate::{Error, SandboxesDesk, desks::cards::moment, house::House, library};
 
 /// What there is in a sandbox's checkout.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -235,7 +235,7 @@ pub(crate) async fn look_at_work(house: &Arc<House>, id: &SandboxId) -> Result<W
     // A desk that was made anew begins with commits of its task: they count. One that began at a checkpoint has others'.
     let began = match &place.holder {
         Some(Holder::Task(task)) => {
-            let task = house.store.tasks().find(*task).await?.filter(|task| task.fork_of.is_none());
+            let task = house.store.tasks().find(*task).await?.filter(|task| !task.goes_on());
             task.and_then(|task| task.base_commit)
         }
         _ => Some(commit.clone()),

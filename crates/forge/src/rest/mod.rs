@@ -187,13 +187,14 @@ impl Rest {
             "status" => status.as_u16().to_string())
         .increment(1);
         let body = self.read(response).await?;
-        match known {
-            Some(known) if status == StatusCode::NOT_MODIFIED => return Ok(known.answer),
-            _ if !status.is_success() => {
-                let error = self.pacing.refused(status, &headers, &body, ask.resource);
-                return Err(Unanswered { status: Some(status), error });
-            }
-            _ => {}
+        let is_as_known = known.is_some() && status == StatusCode::NOT_MODIFIED;
+        if !status.is_success() && !is_as_known {
+            let error = self.pacing.refused(status, &headers, &body, ask.resource);
+            return Err(Unanswered { status: Some(status), error });
+        }
+        self.pacing.answered();
+        if let Some(known) = known.filter(|_| status == StatusCode::NOT_MODIFIED) {
+            return Ok(known.answer);
         }
         let answer = Answer { headers, body };
         if ask.method == Method::GET {

@@ -71,6 +71,11 @@ impl Pacing {
         }
     }
 
+    /// Something was answered: the next limit without an end is the first again.
+    pub(super) fn answered(&self) {
+        self.state().strikes = 0;
+    }
+
     /// Understands a refusal, and remembers it when it asks for patience.
     pub(super) fn refused(
         &self,
@@ -112,7 +117,7 @@ fn is_limit(status: StatusCode, headers: &HeaderMap, said: &refusal::Said) -> bo
         StatusCode::FORBIDDEN => {
             headers.contains_key("retry-after")
                 || number(headers, "x-ratelimit-remaining") == Some(0)
-                || said.message.to_lowercase().contains("rate limit")
+                || ["rate limit", "abuse detection"].iter().any(|words| said.message.to_lowercase().contains(words))
         }
         StatusCode::SERVICE_UNAVAILABLE => headers.contains_key("retry-after"),
         _ => false,
@@ -176,5 +181,10 @@ mod tests {
         let rests: Vec<_> =
             (0..3).map(|_| until(pacing.refused(StatusCode::FORBIDDEN, &headers(&[]), body, "core"))).collect();
         assert!(rests[0] >= 59 && rests[1] >= 119 && rests[2] >= 239, "{rests:?}");
+        // Answered again, it begins anew. Older Enterprise Servers use other words.
+        pacing.answered();
+        let body = br#"{"message": "You have triggered an abuse detection mechanism."}"#;
+        let rest = until(pacing.refused(StatusCode::FORBIDDEN, &headers(&[]), body, "core"));
+        assert!((59..=60).contains(&rest), "{rest}");
     }
 }

@@ -86,11 +86,12 @@ fn patterns(texts: &[String]) -> Result<Option<GlobSet>, GitError> {
     set.build().map(Some).map_err(|error| GitError::unfit(error.to_string()))
 }
 
-/// Looks at everything that is new. The commits are those that refs are to move to. Without rules only sizes count, and
-/// that nothing is missing.
+/// Looks at everything that is new. The commits are those that refs are to move to, and what tags are to name among them.
+/// Without rules only sizes count, and that nothing is missing.
 pub(super) async fn inspect(
     quarantine: &Quarantine,
     commits: &[CommitId],
+    tagged: &[CommitId],
     limits: &PushLimits,
     rules: Option<&ContentRules>,
 ) -> Result<Vec<Finding>, GitError> {
@@ -101,6 +102,7 @@ pub(super) async fn inspect(
         if rules.allow.is_some() || rules.deny.is_some() {
             findings.extend(paths(quarantine, &tips, rules).await?);
         }
+        findings.extend(tags(quarantine, tagged, rules.secrets.as_deref()).await?);
         let diff = read_through(quarantine, &tips, rules.secrets.as_deref()).await?;
         findings.extend(diff.findings);
         if diff.speaks_of_lfs {
@@ -172,6 +174,37 @@ async fn paths(quarantine: &Quarantine, tips: &str, rules: &ContentRules) -> Res
         sentence: format!("{path} may not be changed in this repository."),
     };
     Ok(seen.into_iter().map(tell).collect())
+}
+
+/// What tags say, down to what they name: that is a commit, whose lines are read with all others. Of a file or a folder that
+/// only a tag names, nobody would read any.
+async fn tags(
+    quarantine: &Quarantine,
+    tagged: &[CommitId],
+    secrets: Option<&SecretRules>,
+) -> Result<Vec<Finding>, GitError> {
+    let (mut found, mut names) = (Vec::new(), tagged.to_vec());
+    while !names.is_empty() {
+        let asked: String = std::mem::take(&mut names).iter().map(|name| format!("{name}\n")).collect();
+        let call = quarantine.call("cat-file").arg("--batch-check=%(objecttype) %(objectname)").input(asked);
+        for line in call.text().await?.lines() {
+            let Some(("tag", id)) = line.split_once(' ') else {
+                if let Some((kind @ ("blob" | "tree"), id)) = line.split_once(' ') {
+                    let sentence = format!("{id} is a {kind}: a tag names a commit here.");
+                    found.push(Finding { short: "a tag that names no commit", sentence });
+                }
+                continue;
+            };
+            let id: CommitId = id.parse().map_err(|_| GitError::unfit("a tag without a name"))?;
+            let tag = quarantine.call("cat-file").arg("tag").arg(&id).run().await?;
+            let named = tag.strip_prefix(b"object ").and_then(|rest| std::str::from_utf8(rest.get(..40)?).ok());
+            names.extend(named.and_then(|named| named.parse::<CommitId>().ok()));
+            let rule =
+                secrets.and_then(|secrets| tag.split(|byte| *byte == b'\n').find_map(|line| find_in(secrets, line)));
+            found.extend(rule.map(|rule| secret_at("The message", id.as_str(), rule)));
+        }
+    }
+    Ok(found)
 }
 
 /// Commits whose history has nothing in common with what the work began at.

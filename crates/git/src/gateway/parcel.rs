@@ -25,7 +25,7 @@ impl Mirror {
             return Err(GitError::unfit(why));
         }
         for (looked_at, rules) in [(commits, None), (tips, Some(rules))] {
-            let findings = content::inspect(&quarantine, looked_at, limits, rules).await?;
+            let findings = content::inspect(&quarantine, looked_at, &[], limits, rules).await?;
             if !findings.is_empty() {
                 let words: Vec<String> = findings.into_iter().map(|finding| finding.sentence).collect();
                 return Err(GitError::unfit(words.join(" ")));

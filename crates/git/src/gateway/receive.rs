@@ -81,7 +81,9 @@ impl Mirror {
         // is pushed to a branch later is looked through then.
         let only_wip = request.commands.iter().all(|command| command.name.is_below("refs/carrel/wip"));
         let rules = Some(rules).filter(|_| !only_wip);
-        let findings = content::inspect(&quarantine, &tips, limits, rules).await?;
+        let tags = request.commands.iter().filter(|command| command.name.is_below("refs/tags"));
+        let tagged: Vec<_> = tags.filter_map(|command| command.new.clone()).collect();
+        let findings = content::inspect(&quarantine, &tips, &tagged, limits, rules).await?;
         if let Some(first) = findings.first() {
             return Ok(refuse(Report::refused(&request, first.short, words_of(&findings))));
         }

@@ -170,6 +170,7 @@ struct Behind {
     password: Option<String>,
     asked: Arc<AtomicUsize>,
     stumbles: Arc<AtomicUsize>,
+    stumble: Stumble,
     witness: Arc<Option<Witness>>,
     said: Arc<Mutex<Vec<String>>>,
 }
@@ -179,16 +180,39 @@ pub(crate) struct DoorPlan {
     pub(crate) limits: PushLimits,
     /// Who comes must show it.
     pub(crate) password: Option<String>,
-    /// So many questions are answered with 503 first.
+    /// So many questions are not answered well at first.
     pub(crate) stumbles: usize,
+    /// How they are answered instead.
+    pub(crate) stumble: Stumble,
     /// Looks around whenever somebody asks.
     pub(crate) witness: Option<Witness>,
+}
+
+/// What a door does instead of answering.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stumble {
+    /// Whose questions are meant: their addresses hold this.
+    pub(crate) at: &'static str,
+    pub(crate) by: By,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum By {
+    /// It says that something is wrong.
+    Status(u16),
+    /// It does what it is asked, and says that something is wrong.
+    Forgetting,
+    /// Somebody else answers, with a page for people.
+    Page,
+    /// It hangs up in the middle of its answer.
+    HangingUp,
 }
 
 impl Default for DoorPlan {
     fn default() -> Self {
         let (rules, limits) = (ContentRules::usual(), PushLimits::default());
-        DoorPlan { rules, limits, password: None, stumbles: 0, witness: None }
+        let stumble = Stumble { at: "", by: By::Status(503) };
+        DoorPlan { rules, limits, password: None, stumbles: 0, stumble, witness: None }
     }
 }
 
@@ -206,6 +230,7 @@ impl Door {
             password: plan.password,
             asked: Arc::clone(&asked),
             stumbles: Arc::new(AtomicUsize::new(plan.stumbles)),
+            stumble: plan.stumble,
             witness: Arc::new(plan.witness),
             said: Arc::default(),
         };
@@ -232,9 +257,23 @@ async fn answer(State(behind): State<Behind>, request: Request) -> Response {
     if let Some(witness) = &*behind.witness {
         witness();
     }
+    let is_meant = request.uri().to_string().contains(behind.stumble.at);
     let stumble = |left: usize| left.checked_sub(1);
-    if behind.stumbles.fetch_update(Ordering::SeqCst, Ordering::SeqCst, stumble).is_ok() {
-        return StatusCode::SERVICE_UNAVAILABLE.into_response();
+    if is_meant && behind.stumbles.fetch_update(Ordering::SeqCst, Ordering::SeqCst, stumble).is_ok() {
+        return match behind.stumble.by {
+            By::Status(status) => StatusCode::from_u16(status).unwrap().into_response(),
+            By::Page => axum::response::Html("<h1>We are back soon</h1>").into_response(),
+            By::Forgetting => {
+                serve(&behind, request).await.unwrap();
+                StatusCode::INTERNAL_SERVER_ERROR.into_response()
+            }
+            By::HangingUp => {
+                let (head, body) = serve(&behind, request).await.unwrap().into_parts();
+                let whole = body.collect().await.unwrap().to_bytes();
+                let pieces = [Ok(whole.slice(..whole.len() / 2)), Err(std::io::Error::other("it hangs up"))];
+                Response::from_parts(head, Body::from_stream(futures::stream::iter(pieces)))
+            }
+        };
     }
     if let Some(password) = &behind.password {
         let expected = base64::prelude::BASE64_STANDARD.encode(format!("x-access-token:{password}"));

@@ -153,7 +153,8 @@ async fn a_checkout_behaves_like_an_ordinary_clone() {
     assert_eq!(layers.prepare(&mirror, &base).await.unwrap().tree.as_str(), work.git(&["rev-parse", "HEAD~1^{tree}"]));
 }
 
-/// `CARREL_TEST_FILES=500000` asks for as many as the worst that we promise to survive: some minutes, and 4 GB of disk.
+/// `CARREL_TEST_FILES=500000` asks for as many as the worst that we promise to survive: some minutes, and 4 GB of disk. A slow
+/// disk takes longer to let go of them than a test has; `TMPDIR=/dev/shm` does not.
 #[tokio::test(flavor = "multi_thread")]
 #[allow(clippy::print_stdout, reason = "how long it took is written down for docs/reliability.md")]
 async fn a_checkout_of_very_many_files_is_laid_out_looked_at_worked_in_and_saved() {

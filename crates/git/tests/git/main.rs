@@ -10,6 +10,7 @@ mod layers;
 mod merges;
 mod mirrors;
 mod nested;
+mod owners;
 mod pushes;
 mod saves;
 mod ssh;

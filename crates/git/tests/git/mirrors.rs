@@ -8,7 +8,7 @@ use std::sync::{
 use carrel_git::{GitError, Held, Mirror, Move, Turn, Upstream};
 use carrel_model::{CommitId, RefName, TaskId};
 
-use crate::bench::{Door, DoorPlan, Room};
+use crate::bench::{By, Door, DoorPlan, Room, Stumble};
 
 fn task(number: i64) -> TaskId {
     TaskId::try_from(number).unwrap()
@@ -141,6 +141,13 @@ async fn branches_that_go_are_renamed_or_become_folders_are_followed_and_ours_st
     assert_eq!(mirror.wip(task(7)).await.unwrap(), Some(head));
     assert!(matches!(mirror.head_of(&"main".parse().unwrap()).await, Err(GitError::Missing { .. })));
 
+    // A branch there that git has no room for beside ours keeps no other from being followed.
+    work.git(&["branch", "task-7/x"]);
+    work.write("more", "more");
+    let moved = work.commit("feat: more");
+    mirror.sync(&room.upstream(work.folder.to_str().unwrap())).await.unwrap();
+    assert_eq!(mirror.head_of(&"trunk".parse().unwrap()).await.unwrap(), moved);
+
     // Where branches of tasks are named otherwise, those are ours.
     let named =
         carrel_git::Upstream { format: "agents/{id}".parse().unwrap(), ..room.upstream(work.folder.to_str().unwrap()) };
@@ -168,6 +175,68 @@ async fn an_upstream_that_stumbles_is_asked_again_and_one_that_is_down_is_said_t
     let nothing = room.path("nothing");
     let missing = copy.sync(&room.upstream(nothing.to_str().unwrap())).await.unwrap_err();
     assert!(matches!(missing, GitError::Missing { .. }), "{missing:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whatever_an_upstream_says_instead_of_an_answer_it_is_asked_again_and_nothing_is_taken_away() {
+    let room = Room::open().await;
+    let work = room.work("work");
+    let origin = room.mirror_of(&work).await;
+    let main = "main".parse().unwrap();
+    let known = room.mirror("known").await;
+    known.sync(&room.upstream(work.folder.to_str().unwrap())).await.unwrap();
+    let mut number = 0;
+    for by in [By::Status(500), By::Status(502), By::Status(504), By::Status(429), By::Page, By::HangingUp] {
+        // In the place of the first answer, and in the middle of a fetch.
+        for at in ["/info/refs", "/git-upload-pack"] {
+            number += 1;
+            let stumble = Stumble { at, by };
+            let door = Door::with(&origin, DoorPlan { stumbles: 2, stumble, ..DoorPlan::default() }).await;
+            let copy = room.mirror(&format!("copy-{number}")).await;
+            if stumble == (Stumble { at: "/info/refs", by: By::Page }) {
+                // Nobody was ever met there: the address may be wrong, and no empty repository is made of it.
+                let error = copy.sync(&room.upstream(&door.url("person"))).await.unwrap_err();
+                assert!(error.to_string().contains("does not speak git"), "{error}");
+            }
+            copy.sync(&room.upstream(&door.url("person"))).await.unwrap_or_else(|error| panic!("{stumble:?}: {error}"));
+            assert_eq!(copy.head_of(&main).await.unwrap(), work.head(), "{stumble:?}");
+
+            let down = Door::with(&origin, DoorPlan { stumbles: usize::MAX, stumble, ..DoorPlan::default() }).await;
+            let error = known.sync(&room.upstream(&down.url("person"))).await.unwrap_err();
+            assert!(error.is_passing(), "{stumble:?}: {error:?}");
+            assert_eq!(known.head_of(&main).await.unwrap(), work.head(), "{stumble:?}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whatever_an_upstream_says_to_a_push_it_is_said_again_and_arrives_once() {
+    let room = Room::open().await;
+    let work = room.work("work");
+    let origin = room.mirror("origin").await;
+    let first = work.head();
+    work.write("more", "more");
+    let second = work.commit("feat: more");
+    origin.sync(&room.upstream(work.folder.to_str().unwrap())).await.unwrap();
+    let mirror = room.mirror_of(&work).await;
+    let mut number = 0;
+    for by in [By::Status(500), By::Status(502), By::Forgetting, By::Page, By::HangingUp] {
+        for at in ["service=git-upload-pack", "service=git-receive-pack", "/git-receive-pack"] {
+            number += 1;
+            let (stumble, branch) = (Stumble { at, by }, format!("task-{number}").parse().unwrap());
+            let well = Door::open(&origin).await;
+            mirror.publish(&room.upstream(&well.url("person")), &branch, &first).await.unwrap();
+            let door = Door::with(&origin, DoorPlan { stumbles: 1, stumble, ..DoorPlan::default() }).await;
+            let upstream = room.upstream(&door.url("person"));
+            // Either it is said that it may be tried again, or it is there.
+            match mirror.publish(&upstream, &branch, &second).await {
+                Ok(_) => assert_eq!(origin.head_of(&branch).await.unwrap(), second, "{stumble:?}"),
+                Err(error) => assert!(error.is_passing(), "{stumble:?}: {error:?}"),
+            }
+            mirror.publish(&upstream, &branch, &second).await.unwrap_or_else(|error| panic!("{stumble:?}: {error}"));
+            assert_eq!(origin.head_of(&branch).await.unwrap(), second, "{stumble:?}");
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

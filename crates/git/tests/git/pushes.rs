@@ -101,6 +101,39 @@ async fn a_person_pushes_to_a_repository_that_lives_here_and_main_only_moves_for
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_a_tag_says_and_names_is_looked_at_too() {
+    let room = Room::open().await;
+    let mirror = room.mirror("new").await;
+    let door = Door::open(&mirror).await;
+    let work = room.work("work");
+    work.git(&["remote", "add", "origin", &door.url("person")]);
+    work.git(&["push", "-q", "origin", "main"]);
+    let secret = format!("AKIA{}", "Z7QXM3RTPLK2WV5N");
+    work.git(&["tag", "-a", "v1", "-m", &format!("tried out with {secret}")]);
+    work.git(&["tag", "-a", "v2", "-m", "a tag of a tag", "v1"]);
+    for tag in ["v1", "v2"] {
+        let said = work.refused(&["push", "origin", tag]);
+        assert!(said.contains("an access key of AWS") && said.contains("(it holds a secret)"), "{said}");
+        assert!(!said.contains(&secret));
+    }
+    // A file or a folder that only a tag names would be read by nobody.
+    work.write("key.env", format!("KEY={secret}\n"));
+    let blob = work.git(&["hash-object", "-w", "key.env"]);
+    work.git(&["tag", "file", &blob]);
+    work.git(&["tag", "folder", "HEAD^{tree}"]);
+    for (tag, kind) in [("file", "blob"), ("folder", "tree")] {
+        let said = work.refused(&["push", "origin", tag]);
+        assert!(said.contains(&format!("is a {kind}: a tag names a commit here")), "{said}");
+    }
+    work.git(&["tag", "-a", "v3", "-m", "the third"]);
+    work.git(&["tag", "-a", "v4", "-m", "of the third", "v3"]);
+    work.git(&["push", "-q", "origin", "v3", "v4"]);
+    let names: Vec<_> = mirror.refs().await.unwrap().into_keys().map(String::from).collect();
+    assert_eq!(names, ["refs/heads/main", "refs/tags/v3", "refs/tags/v4"]);
+    nothing_left_of(&mirror);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn secrets_large_files_and_forbidden_paths_do_not_come_in() {
     let (room, mirror, _door) = scene().await;
     let text = |text: &str| vec![text.to_owned()];

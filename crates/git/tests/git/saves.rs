@@ -5,7 +5,6 @@ use std::os::unix::fs::PermissionsExt;
 use carrel_git::{
     Mirror,
     inside::{CLONE, RESTORE, SAVE},
-    wip::save_folder,
 };
 use carrel_model::{TaskId, push::PushLimits};
 
@@ -44,11 +43,7 @@ fn disarray(work: &Work) {
     work.write("noise.log", "noise\n");
 }
 
-fn tree_of(work: &Work, commit: &str) -> String {
-    work.git(&["ls-tree", "-r", "--name-only", commit])
-}
-
-/// The same, as the mirror has it.
+/// The files of a commit, as the mirror has it.
 fn tree_in(work: &Work, mirror: &Mirror, commit: &str) -> String {
     work.git(&["--git-dir", mirror.path().to_str().unwrap(), "ls-tree", "-r", "--name-only", commit])
 }
@@ -267,44 +262,32 @@ async fn a_folder_that_is_shut_to_its_owner_keeps_nothing_else_from_being_saved(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_folder_of_the_host_is_saved_the_same_way() {
+async fn a_tree_in_the_middle_of_a_conflict_is_saved_too_and_what_was_saved_can_be_forgotten() {
     let room = Room::open().await;
     let work = room.work("work");
     let mirror = room.mirror_of(&work).await;
-    let task = TaskId::try_from(6).unwrap();
-    disarray(&work);
-    let (status, index) =
-        (work.git(&["status", "--porcelain"]), std::fs::read(work.folder.join(".git/index")).unwrap());
-    let saved = save_folder(&room.git, &work.folder, &mirror, task).await.unwrap().unwrap();
-    assert_eq!(mirror.wip(task).await.unwrap(), Some(saved.clone()));
-    assert_eq!(std::fs::read(work.folder.join(".git/index")).unwrap(), index);
-    assert_eq!(work.git(&["status", "--porcelain"]), status);
-    assert_eq!(tree_of(&work, saved.as_str()), SAVED);
-    assert_eq!(save_folder(&room.git, &work.folder, &mirror, task).await.unwrap(), None);
-    work.write("later", "x");
-    assert!(save_folder(&room.git, &work.folder, &mirror, task).await.unwrap().is_some());
-    mirror.check().await.unwrap();
-    mirror.forget_wip(task).await.unwrap();
-    mirror.forget_wip(task).await.unwrap();
-    assert_eq!(mirror.wip(task).await.unwrap(), None);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_tree_in_the_middle_of_a_conflict_is_saved_too() {
-    let room = Room::open().await;
-    let work = room.work("work");
-    work.git(&["checkout", "-q", "-b", "other"]);
-    work.write("README.md", "theirs\n");
-    work.commit("feat: theirs");
-    work.git(&["checkout", "-q", "main"]);
-    work.write("README.md", "ours\n");
-    work.commit("feat: ours");
-    let mirror = room.mirror_of(&work).await;
-    assert!(!work.try_git(&["merge", "other"]).status.success());
-    let task = TaskId::try_from(7).unwrap();
-    let saved = save_folder(&room.git, &work.folder, &mirror, task).await.unwrap().unwrap();
-    assert!(work.git(&["show", &format!("{saved}:README.md")]).contains("<<<<<<<"));
-    assert!(work.git(&["status", "--porcelain"]).starts_with("UU README.md"), "the merge goes on");
+    let door = Door::open(&mirror).await;
+    let (url, task) = (door.url("task-7"), TaskId::try_from(7).unwrap());
+    let sandbox = room.clone(&url, "sandbox", &[]);
+    sandbox.git(&["checkout", "-q", "-b", "other"]);
+    sandbox.write("README.md", "theirs\n");
+    sandbox.commit("feat: theirs");
+    sandbox.git(&["checkout", "-q", "-b", "task-7", "main"]);
+    sandbox.write("README.md", "ours\n");
+    sandbox.commit("feat: ours");
+    assert!(!sandbox.try_git(&["merge", "other"]).status.success());
+    let began = work.head().to_string();
+    let save = [sandbox.folder.to_str().unwrap(), "refs/carrel/wip/7", &url, &began, "51200"];
+    let saved = sh(&sandbox, SAVE, &save);
+    assert_eq!(mirror.wip(task).await.unwrap().unwrap().as_str(), saved);
+    let file = format!("{saved}:README.md");
+    let shown = sandbox.git(&["--git-dir", mirror.path().to_str().unwrap(), "show", &file]);
+    assert!(shown.contains("<<<<<<<"), "{shown}");
+    assert!(sandbox.git(&["status", "--porcelain"]).starts_with("UU README.md"), "the merge goes on");
+    for _ in 0..2 {
+        mirror.forget_wip(task).await.unwrap();
+        assert_eq!(mirror.wip(task).await.unwrap(), None);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

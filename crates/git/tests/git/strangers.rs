@@ -1,6 +1,6 @@
 //! Repositories of strangers: what they hold is read, and nothing of it is run.
 
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::{ffi::OsStrExt, fs::PermissionsExt};
 
 use crate::bench::Room;
 
@@ -67,7 +67,15 @@ async fn names_that_look_like_options_are_names() {
     let head = work.commit("feat: --amend\n\n--allow-empty");
     work.git(&["update-ref", "refs/heads/--upload-pack", head.as_str()]);
     work.git(&["update-ref", "refs/tags/-d", head.as_str()]);
+    // One is no text, and one is longer than what we write down.
+    let odd = std::ffi::OsStr::from_bytes(b"refs/heads/u\xff\xfe");
+    assert!(work.command("git").arg("update-ref").arg(odd).arg(head.as_str()).status().unwrap().success());
+    work.git(&["update-ref", &format!("refs/heads/{}", "x".repeat(230)), head.as_str()]);
     let mirror = room.mirror_of(&work).await;
+    let again = mirror.sync(&room.upstream(work.folder.to_str().unwrap())).await.unwrap();
+    assert!(!again.fetched && again.moved.is_empty(), "nothing is fetched for the sake of a name: {again:?}");
+    let names: Vec<_> = mirror.refs().await.unwrap().into_keys().map(String::from).collect();
+    assert_eq!(names, ["refs/heads/main", "refs/tags/-d"]);
     assert!(
         mirror.find(&"refs/heads/--upload-pack".parse().unwrap()).await.unwrap().is_none(),
         "nobody can write it down"

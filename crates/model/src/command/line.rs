@@ -46,6 +46,14 @@ const FINDS: [&str; 4] = ["-exec", "-execdir", "-ok", "-okdir"];
 /// Programs that read a line of the shell.
 const SHELLS: [&str; 5] = ["sh", "bash", "dash", "zsh", "ksh"];
 
+/// What is said of a line that sets a variable which decides what a name means.
+pub(super) const STEERS: &str = "a variable that decides which program is meant";
+
+/// Whether a variable decides which program a name means, or what runs before it.
+pub(super) fn steers(name: &str) -> bool {
+    matches!(name, "PATH" | "ENV" | "BASH_ENV" | "SHELLOPTS" | "IFS" | "GIT_EXEC_PATH") || name.starts_with("LD_")
+}
+
 /// Reads a line.
 pub fn read(line: &str) -> Read {
     read_at(line, 0)
@@ -131,6 +139,9 @@ fn unfold_at(mut argv: Vec<Word>, depth: u8) -> Read {
             Word::Unknown(_) => true,
         };
         let Some(place) = argv[1..].iter().position(carried) else { return Ok(vec![argv]) };
+        if argv[1..=place].iter().any(|word| matches!(word, Word::Known(text) if is_steering(text))) {
+            return Err(STEERS);
+        }
         // An option that takes a value would hide the program behind it.
         let is_bare = |text: &str| name == "xargs" && matches!(text, "-0" | "-r" | "-t" | "-x");
         let takes_value = |word: &Word| matches!(word, Word::Known(text) if text.len() == 2 && text.starts_with('-') && !is_bare(text));
@@ -189,6 +200,11 @@ fn is_assignment(text: &str) -> bool {
     let mut letters = name.chars();
     letters.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
         && letters.all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// An assignment to a variable that decides what a name means.
+fn is_steering(text: &str) -> bool {
+    is_assignment(text) && text.split_once('=').is_some_and(|(name, _)| steers(name))
 }
 
 struct Reader<'a> {
@@ -390,6 +406,9 @@ impl Reader<'_> {
         let mut words = std::mem::take(&mut self.words);
         loop {
             let Some(first) = words.first() else { return Ok(()) };
+            if matches!(first, Word::Known(text) | Word::Unknown(text) if is_steering(text)) {
+                return Err(STEERS);
+            }
             let Word::Known(text) = first else {
                 // `X=$y` assigns; anything else that is not known is a program nobody knows.
                 if matches!(first, Word::Unknown(written) if is_assignment(written)) {

@@ -1,7 +1,8 @@
 //! Which commands may be asked for at a desk: by program and arguments, never by the text of a line.
 //!
 //! A pattern is words. The first names the program, by its file name or, with a `/` in it, by its whole path; the others
-//! name its arguments, each in its place. `*` and `?` stand for characters of a word, `**` for any number of words. A
+//! name its arguments, each in its place. Anybody can give a file a name that is allowed: an allowance by name is for what
+//! lies where programs lie. `*` and `?` stand for characters of a word, `**` for any number of words. A
 //! program alone fits whatever its arguments are.
 //!
 //! What a line of the shell runs is read by [`line`]. A word whose value is known only when it runs (`$x`) may be anything:
@@ -104,6 +105,14 @@ impl CommandRules {
         runs.iter().try_for_each(|argv| self.judge_one(argv))
     }
 
+    /// Judges the variables that are set for a command.
+    pub fn judge_variables<'v>(&self, mut names: impl Iterator<Item = &'v str>) -> Result<(), Refused> {
+        match !self.is_open() && names.any(line::steers) {
+            true => Err(Refused::Unreadable { why: line::STEERS }),
+            false => Ok(()),
+        }
+    }
+
     fn judge_one(&self, argv: &[Word]) -> Result<(), Refused> {
         let Some(Word::Known(_)) = argv.first() else {
             return Err(Refused::Unreadable { why: "the program is named by a variable" });
@@ -112,7 +121,7 @@ impl CommandRules {
         if let Some(by) = self.deny.iter().find(|pattern| pattern.fits(argv) != Fit::No) {
             return Err(Refused::Forbidden { runs: shown(), by: by.clone() });
         }
-        let listed = self.allow.is_empty() || self.allow.iter().any(|pattern| pattern.fits(argv) == Fit::Yes);
+        let listed = self.allow.is_empty() || self.allow.iter().any(|pattern| pattern.allows(argv));
         if listed { Ok(()) } else { Err(Refused::NotListed { runs: shown() }) }
     }
 
@@ -123,7 +132,21 @@ impl CommandRules {
     }
 }
 
+/// Where programs lie.
+const PLACES: [&str; 6] = ["/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"];
+
 impl CommandPattern {
+    /// Whether it fits for sure, and what it names is a program of that name.
+    fn allows(&self, argv: &[Word]) -> bool {
+        let program = self.as_str().split_whitespace().next().unwrap_or_default();
+        let says_where = program.contains('/') || program.chars().all(|c| c == '*');
+        let is_usual = match argv.first() {
+            Some(Word::Known(path)) => path.rsplit_once('/').is_none_or(|(place, _)| PLACES.contains(&place)),
+            _ => false,
+        };
+        (says_where || is_usual) && self.fits(argv) == Fit::Yes
+    }
+
     fn fits(&self, argv: &[Word]) -> Fit {
         let words: Vec<&str> = self.as_str().split_whitespace().collect();
         let (Some((program, rest)), Some((first, args))) = (words.split_first(), argv.split_first()) else {

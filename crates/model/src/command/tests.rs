@@ -48,6 +48,37 @@ fn a_program_alone_fits_whatever_its_arguments_are() {
 }
 
 #[test]
+fn an_allowance_is_for_the_program_and_not_for_whatever_bears_its_name() {
+    let only = rules(&["git status", "make", "/opt/own/lint"], &[]);
+    for good in ["git status", "/usr/bin/git status", "/usr/local/bin/make", "/opt/own/lint", "CI=1 make test"] {
+        assert_eq!(only.judge(&line(good)), Ok(()), "{good}");
+    }
+    for bad in [
+        "/tmp/git status",
+        "./git status",
+        "bin/make",
+        "/usr/bin/../../tmp/make",
+        "/opt/lint",
+        "lint",
+        "PATH=/tmp make",
+        "PATH=/tmp; make",
+        "PATH=$x:/tmp make",
+        "env PATH=/tmp make",
+        "env -i LD_PRELOAD=/tmp/x.so make",
+        "LD_PRELOAD=/tmp/x.so git status",
+        "BASH_ENV=/tmp/x sh -c 'git status'",
+    ] {
+        assert!(only.judge(&line(bad)).is_err(), "{bad}");
+    }
+    assert!(only.judge(&argv(&["/tmp/git", "status"])).is_err());
+    assert!(rules(&[], &["git"]).judge(&line("/tmp/git status")).is_err(), "what is forbidden is so wherever it lies");
+    assert_eq!(rules(&["**"], &["git"]).judge(&line("/tmp/tool")), Ok(()));
+    assert!(only.judge_variables(["CI", "PATH"].into_iter()).is_err());
+    assert_eq!(only.judge_variables(["CI", "LANG"].into_iter()), Ok(()));
+    assert_eq!(CommandRules::default().judge_variables(["PATH"].into_iter()), Ok(()));
+}
+
+#[test]
 fn programs_that_run_others_are_looked_through() {
     let closed = rules(&[], &["rm -*r* **"]);
     for bad in [

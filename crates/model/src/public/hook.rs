@@ -162,6 +162,11 @@ impl From<&Hook> for HookView {
 }
 
 impl Happening {
+    /// Whether it tells of something that is still being said, and will be told again when it is whole.
+    pub fn is_unfinished(&self) -> bool {
+        matches!(self, Happening::Moment { moment, .. } if moment.unfinished)
+    }
+
     /// What happened in two words: the kind, and what became of it.
     pub fn topic(&self) -> String {
         let became = match self {

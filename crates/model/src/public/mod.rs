@@ -56,6 +56,6 @@ pub use view::{
     Readiness, ReadinessView, SandboxCreated, SandboxDetail, SandboxPage, SandboxView, SignedIn, Status,
 };
 pub use work::{
-    AgentView, NewAgent, NewAttempts, NewInterruption, NewMessage, NewMove, NewSession, NewSessionFork, NewTask,
-    SessionView, TaskChange, TaskPage, TaskView, Timeline, micros,
+    AgentView, NewAgent, NewAttempts, NewInterruption, NewMessage, NewMove, NewSession, NewSessionFork, NewSessionTask,
+    NewTask, SessionView, TaskChange, TaskPage, TaskView, Timeline, micros,
 };

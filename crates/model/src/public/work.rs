@@ -267,6 +267,28 @@ pub struct NewSessionFork {
     pub title: Option<String>,
 }
 
+/// Asks for a task that goes on from a checkpoint of a session.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct NewSessionTask {
+    /// The moment of the timeline to go on from, which is a checkpoint; the newest one when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<i64>,
+    /// In a few words: 1 to 200 characters; what the session is called when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 200)]
+    pub title: Option<String>,
+    /// What is left to do; to finish what was begun when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    /// Another agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentId>,
+    /// Begins at once.
+    #[serde(skip_serializing_if = "super::view::is_false")]
+    pub start: bool,
+}
+
 /// A page of a timeline, oldest first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Timeline {
@@ -452,6 +474,9 @@ pub struct TaskView {
     pub doing: Option<String>,
     /// The task that it is another attempt of.
     pub fork_of: Option<TaskId>,
+    /// The session whose work it goes on with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from_session: Option<SessionId>,
     /// What the judge gave it.
     pub score: Option<f64>,
     /// Who wrote the card.
@@ -512,6 +537,7 @@ impl From<&Task> for TaskView {
             cost_usd: dollars(task.spent_micros),
             doing: task.doing.clone(),
             fork_of: task.fork_of,
+            from_session: task.from_session.clone(),
             score: task.score,
             created_by: task.created_by.clone(),
             created_at: task.created_at,

@@ -56,6 +56,29 @@ on_both_databases! {
         database.drop().await;
     }
 
+    async fn a_budget_is_not_overshot_by_as_many_as_ask_at_once(database: TestDatabase) {
+        let upstream = Upstream::open().await;
+        let mut setup = upstream.setup();
+        setup.models.task_budget = Some("0.01".parse().unwrap());
+        let house = House::build(&database, setup).await;
+        let (_, sandbox) = house.ask(house.request(Method::POST, "/api/v1/sandboxes?wait=ready").json(&json!({"task_id": 42}))).await;
+        let (_, inside) = house.mint(json!({"name": "inside", "role": "sandbox", "sandbox_id": sandbox["id"]})).await;
+        let ask = || house.request_as(&inside, Method::POST, "/llm/anthropic/v1/messages").body(r#"{"model":"claude-sonnet-4-5"}"#);
+        // $0.003 each. Of twenty at once three are let by, for more would be too much; the others wait, and there is nothing left.
+        for _ in 0..21 {
+            upstream.will_say(200, message(1000, 0));
+        }
+        assert_eq!(house.ask(ask()).await.0, 200);
+        while usage(&house, "?by=task").await["items"][0]["requests"] != 1 {}
+        let answers = futures::future::join_all((0..20).map(|_| house.ask(ask()))).await;
+        let passed = answers.iter().filter(|(status, _)| *status == 200).count();
+        assert!(answers.iter().all(|(status, _)| matches!(status.as_u16(), 200 | 402)), "{answers:?}");
+        assert!((1..=3).contains(&passed), "{passed} passed: at most $0.012 of $0.01, and not $0.063");
+        assert_eq!(upstream.seen().len(), passed + 1);
+        house.close().await;
+        database.drop().await;
+    }
+
     async fn how_the_budget_of_a_task_stands_is_written_on_its_card_and_its_timeline(database: TestDatabase) {
         let upstream = Upstream::open().await;
         let house = House::build(&database, upstream.setup()).await;

@@ -127,13 +127,9 @@ async fn what_a_repository_wants_of_pulls_holds_at_github_and_what_is_said_there
     world.check(CheckState::Passed).await;
     let merge = Merge { way: MergeWay::Squash, head, title: None, message: None };
     world.standin.house.forge.acting_as("mona").merge(FIRST, &merge).await.unwrap();
-    // Nobody here asked for it: it is heard of by looking.
-    let mut task = task;
-    while task["phase"] != "merged" {
-        assert_eq!(task["phase"], "in_review", "{task:#}");
-        yard.sync("hello").await;
-        task = yard.look("/api/v1/tasks/1").await;
-    }
+    // Nobody here asked for it: it is heard of by looking, and whoever waits from then on is told.
+    yard.sync("hello").await;
+    let task = yard.wait(&task, "merged").await;
     assert_eq!(task["pull"]["phase"], "merged");
     assert!(matches!(world.pull().await.state, PullState::Merged { .. }));
     world.close().await;

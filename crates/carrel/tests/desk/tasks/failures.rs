@@ -57,6 +57,18 @@ async fn an_agent_that_dies_in_every_turn_is_asked_as_often_as_agreed_and_then_a
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_agent_that_the_kernel_ends_for_want_of_memory_is_said_to_have_met_its_limit() {
+    let yard = thrice().await;
+    yard.hosted("hello", json!({})).await;
+    // All of it in one line, which the kernel has to keep.
+    yard.agent("eater", "head -c 1000000000 /dev/zero | tail -n 1 >/dev/null; kill -9 $$").await;
+    let task = yard.task("hello", "eater", "Eat", "needs_you").await;
+    let detail = task["needs"]["detail"].as_str().unwrap();
+    assert!(detail.contains("memory limit of 256 MiB") && detail.contains("memory_mb"), "{task:#}");
+    yard.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_turn_that_comes_to_its_end_forgives_those_that_broke_off() {
     let yard = thrice().await;
     yard.hosted("hello", json!({})).await;

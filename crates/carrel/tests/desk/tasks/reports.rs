@@ -193,14 +193,16 @@ async fn an_agent_asks_a_person_claims_files_and_learns_what_is_missing_by_its_t
     yard.hosted("hello", json!({})).await;
     let works = format!(
         "case \"$CARREL_PROMPT\" in *blue*) echo blue >colour.txt; {done} >before.txt 2>&1; mv before.txt /tmp/; git add -A; \
-         git commit -qm 'feat: blue'; {done} >/tmp/after.txt;; *) {claim} >/tmp/claim.txt; {ask} >/tmp/ask.txt;; esac",
+         git commit -qm 'feat: blue'; {done} >/tmp/after.txt;; *) {claim} >/tmp/claim.txt; {ask} >/tmp/ask.txt; {more} >>/tmp/ask.txt;; esac",
         done = tool("task_done", &json!({})),
         claim = tool("area_claim", &json!({"paths": ["colour.txt"]})),
         ask = tool("task_ask", &json!({"question": "Which colour?"})),
+        more = tool("task_ask", &json!({"question": "And the roof?"})),
     );
     yard.agent("curious", &works).await;
     let task = yard.task("hello", "curious", "Paint the shed", "needs_you").await;
-    assert_eq!(task["needs"], json!({"reason": "question", "detail": "Which colour?"}), "{task}");
+    let both = json!({"reason": "question", "detail": "Which colour?\n\nAnd the roof?"});
+    assert_eq!(task["needs"], both, "who asks twice wants both to be answered: {task}");
     assert_eq!(task["claims"][0]["paths"], json!(["colour.txt"]), "{task}");
     let task = yard.tell(&task, "blue", "in_review").await;
     let desk = task["sandbox_id"].as_str().unwrap();

@@ -38,7 +38,7 @@ impl Yard {
         Some(self.show(repo, &format!("{commit}:{path}")).await)
     }
 
-    async fn inside(&self, desk: &str, command: &str) -> String {
+    pub(super) async fn inside(&self, desk: &str, command: &str) -> String {
         let ran = self.post(&format!("/api/v1/sandboxes/{desk}/execute"), json!({"command": command})).await;
         assert_eq!(ran["exit_code"], 0, "{ran}");
         ran["stdout"].as_str().unwrap().trim_end().to_owned()
@@ -56,6 +56,8 @@ async fn what_a_session_did_is_saved_after_each_turn_and_kept_when_it_is_closed(
     yard.agent("writer", NOTES).await;
     let (session, path) = yard.session("writer", "hello").await;
     yard.converse(&path, "one").await;
+    let desk = yard.look(&format!("{path}/sandbox/status")).await;
+    assert_eq!((&desk["id"], &desk["status"]), (&session["sandbox_id"], &json!("running")), "{desk}");
     assert_eq!(yard.stands("hello", &wip(&session), "notes.txt").await.as_deref(), Some("one"));
     let items = yard.look(&format!("{path}/messages")).await["items"].clone();
     let saved = items.as_array().unwrap().iter().find(|item| item["kind"] == "checkpoint").expect("a checkpoint");
@@ -344,5 +346,81 @@ async fn each_turn_of_a_session_is_a_checkpoint_to_compare_with_to_open_and_to_g
         "nothing is saved there"
     );
     yard.house.ask(yard.house.request(Method::DELETE, &bare)).await;
+    yard.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_session_changed_becomes_a_merged_pull() {
+    let yard = Yard::open().await;
+    yard.repo("hello").await;
+    // It commits one thing, and leaves another lying there.
+    yard.agent("writer", "echo one >done.txt; git add -A; git commit -qm 'feat: one'; echo two >left.txt; echo Begun.")
+        .await;
+    // It is told what was said before, and goes on from there.
+    let script = "printf %s \"$1\" >/tmp/told; grep -q 'Make a start' /tmp/told && grep -q Begun /tmp/told && cat done.txt left.txt >both.txt";
+    let phrases = json!({"arguments": ["sh", "-c", script, "sh", "{prompt}"], "plain": true});
+    yard.post("/api/v1/agents", json!({"name": "finisher", "dialect": "custom", "phrases": phrases})).await;
+    let (session, path) = yard.session("writer", "hello").await;
+    let ask =
+        async |body: Value| yard.house.ask(yard.house.request(Method::POST, &format!("{path}/task")).json(&body)).await;
+    let (status, problem) = ask(json!({})).await;
+    assert_eq!(
+        (status, problem["detail"].as_str().unwrap().contains("no checkpoint yet")),
+        (StatusCode::CONFLICT, true)
+    );
+    yard.converse(&path, "Make a start").await;
+    let (status, problem) = ask(json!({"from": 1})).await;
+    assert_eq!(
+        (status, &problem["errors"][0]["field"]),
+        (StatusCode::UNPROCESSABLE_ENTITY, &json!("from")),
+        "{problem}"
+    );
+
+    let new = json!({"title": "Both in one", "agent": "finisher"});
+    let once = || yard.house.request(Method::POST, &format!("{path}/task")).header("Idempotency-Key", "k").json(&new);
+    let (status, task) = yard.house.ask(once()).await;
+    assert_eq!(
+        (status, &task["phase"], &task["from_session"]),
+        (StatusCode::CREATED, &json!("backlog"), &session["id"]),
+        "{task}"
+    );
+    assert_eq!(yard.house.ask(once()).await.1["id"], task["id"], "asked twice, written once");
+    let notes = yard.notes(&path).await;
+    assert_eq!(notes.iter().filter(|note| note.contains("Task 1 goes on")).count(), 1, "{notes:?}");
+
+    // What the card asks can still be changed; what was said before it stays as it was said.
+    let patch = yard.house.request(Method::PATCH, "/api/v1/tasks/1").json(&json!({"prompt": "Put both together"}));
+    assert_eq!(yard.house.ask(patch).await.0, StatusCode::OK);
+    assert_eq!(yard.said(&task, "message", "user").await, ["Make a start", "Put both together"]);
+    assert_eq!(yard.said(&task, "message", "agent").await, ["Begun."]);
+
+    let diff = yard.house.request(Method::GET, "/api/v1/tasks/1/diff").send().await.unwrap().text().await.unwrap();
+    assert!(diff.contains("+one") && diff.contains("+two"), "{diff}");
+
+    // The session goes on its own way, and may end before the task begins.
+    yard.converse(&path, "And more").await;
+    let (status, closed) = yard.house.ask(yard.house.request(Method::DELETE, &path)).await;
+    assert_eq!((status, &closed["phase"]), (StatusCode::OK, &json!("closed")), "{closed}");
+    let task = yard.act(&task, "start", "in_review").await;
+    assert_eq!(yard.show("hello", "task-1:both.txt").await, "one\ntwo");
+    let subjects = git(Some(&yard.mirror("hello")), &["log", "--format=%s", "main..task-1"]).await;
+    assert!(subjects.ends_with("feat: one") && !subjects.contains("wip"), "{subjects}");
+    yard.act(&task, "merge", "merged").await;
+    assert_eq!(yard.show("hello", "main:left.txt").await, "two");
+    assert_eq!(yard.show("hello", "main:both.txt").await, "one\ntwo");
+    yard.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_without_a_repository_becomes_no_task() {
+    let yard = Yard::open().await;
+    yard.agent("writer", "echo Hello.").await;
+    let session = yard.post("/api/v1/sessions", json!({"agent": "writer"})).await;
+    let path = format!("/api/v1/sessions/{}", session["id"].as_str().unwrap());
+    yard.converse(&path, "Say hello").await;
+    let (status, problem) = yard.house.ask(yard.house.request(Method::POST, &format!("{path}/task"))).await;
+    assert_eq!(status, StatusCode::CONFLICT);
+    assert!(problem["detail"].as_str().unwrap().contains("has no repository"), "{problem}");
+    yard.house.ask(yard.house.request(Method::DELETE, &path)).await;
     yard.close().await;
 }

@@ -27,8 +27,10 @@ use futures::StreamExt;
 use tokio_util::io::ReaderStream;
 
 use super::{
-    agents, quotas, repos,
-    tasks::{Card, as_field, base_of, moment, no_task, write},
+    agents,
+    cards::{Card, base_of, moment, write},
+    quotas, repos,
+    tasks::{as_field, no_task},
 };
 use crate::{Content, Error, TasksDesk, Verb, library};
 
@@ -174,7 +176,7 @@ impl TasksDesk<'_> {
             Some(network) => network.policy().map_err(|fields| Error::Invalid { fields })?,
             None => Default::default(),
         };
-        Ok(Card { grant: grant.clone(), agent, repo, base, network, fork: None, new })
+        Ok(Card { grant: grant.clone(), agent, repo, base, network, fork: None, talk: None, new })
     }
 
     /// Brings the commits into the mirror.

@@ -122,7 +122,14 @@ impl Inner {
             inner.yard.sync(&record)?;
             inner.yard.stop(&record)
         });
-        kept.await.map_err(|error| unavailable("keep its files", &error))?;
+        if let Err(error) = kept.await {
+            // What ran runs on: nobody else would let it.
+            if desk.record.asleep.is_none() {
+                let (inner, record) = (Arc::clone(self), desk.record.clone());
+                let _ = aside(move || inner.yard.cgroup(&record).set_frozen(false, KERNEL_PATIENCE)).await;
+            }
+            return Err(unavailable("keep its files", &error));
+        }
         desk.let_go();
         desk.record.first = None;
         desk.record.ready = false;

@@ -3,7 +3,10 @@
 
 use std::{ffi::OsString, fs, os::unix::fs::MetadataExt, path::Path};
 
-use crate::{GitError, program::Argument};
+use crate::{
+    GitError,
+    program::{self, Argument},
+};
 
 /// An option that says how git is started in a folder of this machine.
 pub(crate) struct InFolder(String);
@@ -51,8 +54,7 @@ fn as_owner(path: &Path) -> Result<Option<String>, GitError> {
     if user == 0 || !path.ancestors().all(lets_in) {
         return Ok(None);
     }
-    let places = std::env::var_os("PATH").unwrap_or_default();
-    if !std::env::split_paths(&places).any(|place| place.join("setpriv").is_file()) {
+    if program::find("setpriv").is_none() {
         return Err(GitError::unfit(
             "this folder belongs to another user of this machine, as whom git is started with `setpriv`: install \
              util-linux, or run the server as that user",

@@ -8,7 +8,7 @@ use std::{
 
 use tokio::process::Command;
 
-use crate::GitError;
+use crate::{GitError, program};
 
 /// The program, found.
 #[derive(Debug, Clone)]
@@ -22,9 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 impl Mergiraf {
     /// Looks for it in the folders of `PATH`.
     pub fn find() -> Option<Mergiraf> {
-        let path = std::env::var_os("PATH")?;
-        let mut places = std::env::split_paths(&path).map(|folder| folder.join("mergiraf"));
-        places.find(|place| place.is_file()).map(|program| Mergiraf { program })
+        program::find("mergiraf").map(|program| Mergiraf { program })
     }
 
     /// The one at a path.

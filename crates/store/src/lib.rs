@@ -123,6 +123,13 @@ impl Store {
         Timestamp::from_microsecond(now.as_microsecond()).unwrap_or(now)
     }
 
+    /// Moves the clock, as if this machine had slept for so long. For tests: nothing else moves it.
+    #[doc(hidden)]
+    pub fn move_clock(&self, by: SignedDuration) {
+        let by = i64::try_from(by.as_micros()).unwrap_or(i64::MAX);
+        self.inner.clock_ahead.fetch_add(by, Ordering::Relaxed);
+    }
+
     /// Compares clocks with the database again.
     pub async fn compare_clocks(&self) -> Result<(), StoreError> {
         if let Some(theirs) = self.inner.sql.clock().await? {

@@ -51,6 +51,8 @@ struct Held {
     shown: Activity,
     /// When the row was last moved on.
     stirred_at: Option<Timestamp>,
+    /// How many are there and have not left.
+    present: u32,
 }
 
 /// Something that goes on; it ends when this is dropped.
@@ -58,6 +60,8 @@ pub(crate) struct Busy {
     house: Arc<House>,
     view: Arc<SandboxView>,
     doing: Doing,
+    /// It keeps its sandbox awake by itself, not by what comes of it.
+    stays: bool,
     stirring: Option<AbortHandle>,
 }
 
@@ -77,7 +81,8 @@ impl Activities {
         let Some(idle_s) = view.idle_s else { return };
         // Often enough that it cannot run out, and no more.
         let rest = SignedDuration::from_millis(i64::try_from(idle_s * 500).unwrap_or(i64::MAX));
-        if held.stirred_at.is_some_and(|at| now.duration_since(at) < rest) {
+        // A clock that went back knows nothing of when that was.
+        if held.stirred_at.is_some_and(|at| at <= now && now.duration_since(at) < rest) {
             return;
         }
         held.stirred_at = Some(now);
@@ -88,6 +93,11 @@ impl Activities {
                 tracing::warn!(sandbox = %id, error = &error as &dyn std::error::Error, "activity was not noted");
             }
         });
+    }
+
+    /// Whether somebody is in a sandbox who keeps it awake, however long that takes and whatever the clock says.
+    fn is_anybody_in(&self, id: &SandboxId) -> bool {
+        self.held().get(id).is_some_and(|held| held.present > 0)
     }
 
     /// Forgets a sandbox that ended.
@@ -103,10 +113,10 @@ impl Activities {
 impl Busy {
     /// Begins something.
     pub(crate) fn new(house: &Arc<House>, view: &Arc<SandboxView>, doing: Doing) -> Busy {
-        let mut busy = Busy { house: Arc::clone(house), view: Arc::clone(view), doing, stirring: None };
+        let stays = doing != Doing::Exec || !is_measured(house, view);
+        let mut busy = Busy { house: Arc::clone(house), view: Arc::clone(view), doing, stays, stirring: None };
         busy.count(1);
         house.activities.touch(house, view);
-        let stays = doing != Doing::Exec || !is_measured(house, view);
         if let Some(idle_s) = view.idle_s.filter(|_| stays) {
             let (house, view) = (Arc::clone(house), Arc::clone(view));
             let again = Duration::from_millis(idle_s * 500);
@@ -123,11 +133,14 @@ impl Busy {
 
     fn count(&self, by: i32) {
         let mut all = self.house.activities.held();
-        let shown = &mut all.entry(self.view.id.clone()).or_default().shown;
+        let held = all.entry(self.view.id.clone()).or_default();
+        if self.stays {
+            held.present = held.present.saturating_add_signed(by);
+        }
         let count = match self.doing {
-            Doing::Exec => &mut shown.execs,
-            Doing::Terminal => &mut shown.terminals,
-            Doing::Port => &mut shown.ports,
+            Doing::Exec => &mut held.shown.execs,
+            Doing::Terminal => &mut held.shown.terminals,
+            Doing::Port => &mut held.shown.ports,
             Doing::Waiting | Doing::Turn => return,
         };
         *count = count.saturating_add_signed(by);
@@ -155,6 +168,10 @@ fn is_measured(house: &House, view: &SandboxView) -> bool {
 pub(crate) async fn last_seen(house: &House, sandbox: &Sandbox) -> Option<Timestamp> {
     let (id, now) = (&sandbox.id, house.store.now());
     let given = SignedDuration::from_secs(i64::try_from(sandbox.manners.idle?.get()).unwrap_or(i64::MAX));
+    // A machine that slept for hours wakes up with everybody still there: it is the clock that moved, and not they who left.
+    if house.activities.is_anybody_in(id) {
+        return Some(now);
+    }
     let activity = house.activities.of(id);
     let measured = match house.post(&sandbox.spec.provider) {
         Ok(post) if post.provider.reach() == Reach::Node => post.provider.usage(id).await.ok(),

@@ -122,17 +122,28 @@ if [ -f "$scratch/saved" ]; then IFS= read -r saved <"$scratch/saved" || true; f
 GIT_AUTHOR_NAME=Carrel GIT_AUTHOR_EMAIL=carrel@localhost GIT_COMMITTER_NAME=Carrel GIT_COMMITTER_EMAIL=carrel@localhost
 export GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL
 save() {
-    commit=$(g commit-tree "$tree" ${1:+-p "$1"} -m "wip: saved by Carrel") &&
-        g push --quiet --force --no-verify "$url" "$commit:$ref" >&2
+    commit=$(g commit-tree "$tree" ${1:+-p "$1"} -m "wip: saved by Carrel") || return 1
+    g push --quiet --force --no-verify "$url" "$commit:$ref" 2>"$scratch/heard" && return 0
+    cat "$scratch/heard" >&2
+    return 1
 }
-seen="$tree $head"
-if ! save "$head"; then
-    # Their own commits may be damaged, or have what is too large; the other files can still be saved.
+seen="$tree $head" tries=0
+: >"$scratch/heard"
+until save "$head"; do
     [ -n "$base" ] && [ "$base" != "$head" ] || exit 1
+    tries=$((tries + 1))
+    case $(cat "$scratch/heard") in
+    # The ref may have moved meanwhile.
+    *'[remote rejected]'*) if [ "$tries" = 1 ]; then continue; fi ;;
+    # Their history is not left behind because the house was away for a moment.
+    *) if g rev-list --objects "$head" "^$base" >/dev/null 2>&1; then exit 1; fi ;;
+    esac
+    # Their own commits are damaged, or have what is too large; the other files can still be saved.
     leave_large "$base"
     tree=$(g write-tree)
     save "$base" || exit 1
-fi
+    break
+done
 printf '%s\n' "$seen" >"$scratch/saved"
 # Where the mirror is borrowed from, what was pushed is found there.
 if [ -d "$borrowed" ]; then rm -rf "$scratch/git/objects"/??; fi

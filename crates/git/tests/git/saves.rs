@@ -8,7 +8,7 @@ use carrel_git::{
 };
 use carrel_model::{TaskId, push::PushLimits};
 
-use crate::bench::{Door, DoorPlan, Room, Work};
+use crate::bench::{By, Door, DoorPlan, Room, Stumble, Work};
 
 fn sh(work: &Work, script: &str, args: &[&str]) -> String {
     let output = work.command("sh").args(["-c", script, "sh"]).args(args).output().unwrap();
@@ -226,6 +226,39 @@ async fn files_are_saved_although_the_agents_own_commits_are_damaged_and_without
     let place = mirror.path();
     let shown = sandbox.git(&["--git-dir", place.to_str().unwrap(), "show", &format!("{saved}:notes.txt")]);
     assert_eq!(shown, "two");
+}
+
+/// A push to a house that ends in the middle of it, and is back when the next one comes.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_commit_is_left_behind_because_the_house_was_away_for_a_moment() {
+    let (asking, pushing) = ("service=git-receive-pack", "app.git/git-receive-pack");
+    for (at, by) in [(asking, By::Status(503)), (pushing, By::Status(503)), (pushing, By::HangingUp)] {
+        let room = Room::open().await;
+        let work = room.work("work");
+        let mirror = room.mirror_of(&work).await;
+        let sandbox = room.clone(&Door::open(&mirror).await.url("task-9"), "sandbox", &[]);
+        let door =
+            Door::with(&mirror, DoorPlan { stumbles: 1, stumble: Stumble { at, by }, ..DoorPlan::default() }).await;
+        let (task, url) = (TaskId::try_from(9).unwrap(), door.url("task-9"));
+        sandbox.git(&["checkout", "-q", "-b", "task-9"]);
+        let began = sandbox.head();
+        sandbox.write("one.txt", "one\n");
+        let head = sandbox.commit("feat: one");
+        sandbox.write("two.txt", "two\n");
+
+        let save = [sandbox.folder.to_str().unwrap(), "refs/carrel/wip/9", &url, began.as_str(), "1024"];
+        let first = sandbox.command("sh").args(["-c", SAVE, "sh"]).args(save).output().unwrap();
+        let parent = match mirror.wip(task).await.unwrap() {
+            // git itself may have asked again.
+            Some(saved) => mirror.parent_of(&saved).await.unwrap(),
+            None => {
+                assert!(!first.status.success(), "nobody takes this for saved: {first:?}");
+                let saved = sh(&sandbox, SAVE, &save).parse().unwrap();
+                mirror.parent_of(&saved).await.unwrap()
+            }
+        };
+        assert_eq!(parent, Some(head), "{by:?} at {at}: {first:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

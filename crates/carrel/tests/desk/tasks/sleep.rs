@@ -227,3 +227,30 @@ async fn an_agent_that_waits_in_silence_is_not_put_to_sleep_in_its_turn() {
     assert!(!notes.iter().any(|note| note.starts_with("The desk was paused")), "{notes:?}");
     yard.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_is_there_when_the_machine_wakes_after_hours_is_not_put_to_sleep() {
+    let yard = Yard::open().await;
+    let sandbox = yard.sandbox(json!({"auto_resume": true, "idle_s": 300, "timeout_s": 86400})).await;
+    let path = format!("/api/v1/sandboxes/{}/execute", sandbox.id);
+    let waits = json!({"command": "mkfifo /tmp/word; read word </tmp/word; echo \"$word\""});
+    let waiting = yard.post(&path, waits);
+    let jump = async {
+        yard.sh(&sandbox, "until test -p /tmp/word; do sleep 0.05; done").await;
+        yard.house.store.move_clock(jiff::SignedDuration::from_hours(5));
+        let woke = yard.house.store.now();
+        // Until it was looked at, and found to be at work.
+        loop {
+            let row = yard.house.store.sandboxes().find(&sandbox.id).await.unwrap().unwrap();
+            assert_eq!(row.phase, Phase::Ready, "{row:?}");
+            if row.idle_at.unwrap() > woke {
+                break;
+            }
+        }
+        yard.sh(&sandbox, "echo here >/tmp/word").await;
+    };
+    let (ran, ()) = tokio::join!(waiting, jump);
+    assert_eq!(ran["stdout"], "here\n", "{ran}");
+    yard.remove(&sandbox).await;
+    yard.close().await;
+}

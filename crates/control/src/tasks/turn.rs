@@ -97,6 +97,12 @@ where
         Went::Ended(_) | Went::Nothing => true,
     };
     let mut over = Over { delivered: answered, ..Over::default() };
+    if at.saves
+        && matches!(followed, Went::Ended(Ending::Failed { .. }) | Went::Stopped)
+        && let Err(error) = work::unlock(house, at.sandbox).await
+    {
+        tracing::debug!(sandbox = %at.sandbox, error = &error as &dyn std::error::Error, "locks may have stayed");
+    }
     if at.saves {
         match save(house, at.sandbox).await {
             // What was saved during the turn is its checkpoint as well.

@@ -282,6 +282,12 @@ pub(crate) async fn commit_work(
     told.commit("commit its work")
 }
 
+/// Takes away the locks that a git of whoever was killed there has left: the next git would not begin.
+pub(crate) async fn unlock(house: &Arc<House>, id: &SandboxId) -> Result<(), Error> {
+    let place = Place::find(house, id).await?;
+    Errand::new(inside::UNLOCK).args([WORKSPACE, place.checkout.branch.as_str()]).run(house, id).await.map(drop)
+}
+
 /// Pushes what is checked out to the task's branch, and says which commit that is. A branch that somebody else moved
 /// meanwhile is not run over: that is a conflict.
 pub(crate) async fn push_work(house: &Arc<House>, id: &SandboxId) -> Result<CommitId, Error> {

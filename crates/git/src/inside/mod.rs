@@ -25,6 +25,10 @@ pub const LOOK: &str = concat!(include_str!("prelude.sh"), include_str!("look.sh
 /// a repository within the repository.
 pub const COMMIT: &str = concat!(include_str!("prelude.sh"), include_str!("mend.sh"), include_str!("commit.sh"));
 
+/// Takes away the locks that a git has left which was killed, unless one is at work. Its arguments: the working tree, the
+/// branch.
+pub const UNLOCK: &str = concat!(include_str!("prelude.sh"), include_str!("mend.sh"), include_str!("unlock.sh"));
+
 /// Pushes what is checked out to the task's branch. Its arguments: the working tree, the branch, where origin is, the
 /// commit that the work began at. It prints the commit.
 pub const PUSH: &str = concat!(include_str!("prelude.sh"), include_str!("mend.sh"), include_str!("push.sh"));

@@ -57,6 +57,18 @@ async fn an_agent_that_dies_in_every_turn_is_asked_as_often_as_agreed_and_then_a
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn locks_of_a_git_that_died_with_its_agent_are_not_in_the_way_of_the_next_turn() {
+    let yard = thrice().await;
+    yard.hosted("hello", json!({})).await;
+    let dies = "if ! [ -e /tmp/died ]; then touch /tmp/died .git/index.lock .git/HEAD.lock; kill -9 $$; fi";
+    yard.agent("mortal", &format!("{dies}\nset -e\n{COMMITS}")).await;
+    let task = yard.task("hello", "mortal", "Go on", "in_review").await;
+    let told = yard.said(&task, "message", "house").await;
+    assert_eq!(told.iter().filter(|told| told.starts_with("Your last turn broke off")).count(), 1, "{told:?}");
+    yard.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_agent_that_the_kernel_ends_for_want_of_memory_is_said_to_have_met_its_limit() {
     let yard = thrice().await;
     yard.hosted("hello", json!({})).await;

@@ -152,8 +152,8 @@ export function RepoPage() {
             </dl>
             <Connection repo={repo.name} />
           </Box>
-          <Rules key={repo.revision} repo={repo} onSaved={put} />
           <OpenPulls repo={repo.name} />
+          <Rules key={repo.revision} repo={repo} onSaved={put} />
           <RepoTasks repo={repo.name} />
         </div>
         <div>

@@ -146,7 +146,7 @@ export function FileSection({
               onComments={onComments}
             />
           ) : (
-            <Waiting file={file} />
+            <div style={{ height: room(file) }} />
           )}
         </div>
       )}
@@ -179,11 +179,13 @@ function Lines({ file, ...rest }: Omit<HunksProps, 'text' | 'whole'>) {
   )
 }
 
-/** As much room as its lines will take, so that nothing jumps when they come. */
 function Waiting({ file }: { file: ReadFile }) {
   return (
-    <div style={{ height: Math.min(file.lines, MANY_LINES) * 20 + 40 }} className="p-3">
+    <div style={{ height: room(file) }} className="p-3">
       <Skeleton className="h-full max-h-40" />
     </div>
   )
 }
+
+/** As much as its lines will take, so that little jumps when they come. */
+const room = (file: ReadFile) => Math.min(file.lines, MANY_LINES) * 20 + 40

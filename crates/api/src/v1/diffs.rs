@@ -7,7 +7,9 @@ use axum::{
 };
 use carrel_control::{Extract, Renames};
 use serde::Deserialize;
+use tower_http::compression::CompressionLayer;
 use utoipa::IntoParams;
+use utoipa_axum::router::OpenApiRouter;
 
 use crate::{
     door::{Problem, from_text, read_query},
@@ -88,6 +90,11 @@ fn files(pairs: &[&str]) -> Result<Extract, Problem> {
     }
     let renames = if asked.renames.unwrap_or(true) { Renames::Found } else { Renames::Apart };
     Ok(Extract { paths: asked.path, renames, ..Extract::default() })
+}
+
+/// Diffs are long and much alike: they travel packed, for whoever can unpack them.
+pub(super) fn packed(routes: OpenApiRouter<Doors>) -> OpenApiRouter<Doors> {
+    routes.layer(CompressionLayer::new().gzip(true))
 }
 
 /// A patch, as browsers and programs know it.

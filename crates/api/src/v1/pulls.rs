@@ -17,7 +17,7 @@ use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::diffs::{AskedFiles, Files, patch};
+use super::diffs::{AskedFiles, Files, packed, patch};
 use crate::{
     door::{Asker, Created, Json, Limit, OptionalJson, Problem, Query, Waited, from_text},
     house::Doors,
@@ -27,8 +27,7 @@ pub(super) fn routes() -> OpenApiRouter<Doors> {
     OpenApiRouter::new()
         .routes(routes!(list, open))
         .routes(routes!(get))
-        .routes(routes!(diff))
-        .routes(routes!(diff_files))
+        .merge(packed(OpenApiRouter::new().routes(routes!(diff)).routes(routes!(diff_files))))
         .routes(routes!(comments, comment))
         .routes(routes!(reviews, review))
         .routes(routes!(checks))

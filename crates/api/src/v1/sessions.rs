@@ -17,7 +17,7 @@ use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
-    diffs::{Asked, Between, Files, patch},
+    diffs::{Asked, Between, Files, packed, patch},
     reports::At,
     tasks::Wait,
 };
@@ -32,8 +32,7 @@ pub(super) fn routes() -> OpenApiRouter<Doors> {
         .routes(routes!(get, close))
         .routes(routes!(say, messages))
         .routes(routes!(interrupt))
-        .routes(routes!(diff))
-        .routes(routes!(diff_files))
+        .merge(packed(OpenApiRouter::new().routes(routes!(diff)).routes(routes!(diff_files))))
         .routes(routes!(open))
         .routes(routes!(fork))
         .routes(routes!(task))

@@ -21,7 +21,7 @@ use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
-    diffs::{Asked, Between, Files, patch},
+    diffs::{Asked, Between, Files, packed, patch},
     sessions::Part,
 };
 use crate::{
@@ -42,8 +42,7 @@ pub(super) fn routes() -> OpenApiRouter<Doors> {
         .routes(routes!(message))
         .routes(routes!(fork))
         .routes(routes!(timeline))
-        .routes(routes!(diff))
-        .routes(routes!(diff_files))
+        .merge(packed(OpenApiRouter::new().routes(routes!(diff)).routes(routes!(diff_files))))
 }
 
 /// Whether to wait, for what, and how long.

@@ -148,6 +148,8 @@ on_both_databases! {
         let odd = lines("path=%3A(glob)*").await;
         assert_eq!((odd.matches("diff --git").count(), odd.contains("+odd")), (1, true), "a name is only a name: {odd}");
         assert_eq!(lines("path=nothing").await, "");
+        let packed = house.request(Method::GET, "/api/v1/pulls/own/1/diff").header("accept-encoding", "gzip");
+        assert_eq!(packed.send().await.unwrap().headers()["content-encoding"], "gzip");
         assert_eq!(lines("").await.matches("diff --git").count(), 304);
         refused(422, house.request(Method::GET, "/api/v1/pulls/own/1/diff?path=")).await;
         refused(422, house.request(Method::GET, &format!("/api/v1/pulls/own/1/diff?{}", "path=a&".repeat(101)))).await;

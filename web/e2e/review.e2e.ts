@@ -86,6 +86,16 @@ describe('a review', () => {
     await visitor.page.locator('[data-file="poems/desk.txt"]').waitFor()
     await expect.poll(() => lamp.locator('header').innerText(), { timeout: 30_000 }).toMatch(/\+40\s*−0/)
 
+    // From file to file by keyboard.
+    const held = () =>
+      visitor.page.evaluate(() => document.activeElement?.closest('[data-file]')?.getAttribute('data-file'))
+    await visitor.page.keyboard.press('j')
+    expect(await held()).toBe('poems/chair.txt')
+    await visitor.page.keyboard.press('j')
+    expect(await held()).toBe('poems/desk.txt')
+    await visitor.page.keyboard.press('k')
+    expect(await held()).toBe('poems/chair.txt')
+
     // Against a checkpoint it is a part, says so, and leads back to the whole.
     await visitor.page.getByRole('button', { name: 'Diff since' }).first().click()
     const part = visitor.page.locator('[data-since]')
@@ -135,7 +145,7 @@ describe('a pull that no task opened', () => {
       body: 'There were **no chairs**.',
     })
     await page.goto(`${server.origin}/app/repos/sample`)
-    await page.getByRole('region', { name: 'Pull requests by hand' }).getByText('Write of chairs').click()
+    await page.getByRole('region', { name: 'Opened without a task' }).getByText('Write of chairs').click()
     await page.getByRole('heading', { name: /Write of chairs/ }).waitFor()
     await page.getByText('no chairs').waitFor()
     const file = page.locator('[data-file="chairs.txt"]')

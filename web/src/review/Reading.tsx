@@ -10,6 +10,7 @@ import { Button } from '../ui/Button'
 import { cx } from '../ui/cx'
 import { Empty, Skeleton, Trouble } from '../ui/Small'
 import { Switch } from '../ui/Switch'
+import { useShortcuts } from '../ui/shortcuts'
 import { toast } from '../ui/Toast'
 import { t, tn } from '../words/words'
 import { ChangedFiles, ChangedFilesMenu } from './ChangedFiles'
@@ -18,6 +19,7 @@ import { FileSection } from './FileSection'
 import { checkpointNow, newSince, sinceCheckpoint } from './lastReview'
 import type { ReadFile } from './patch'
 import { type Comment, drafts, inOneMessage, type Review, type Reviewed, useReview } from './review'
+import { goToFile } from './walk'
 
 interface ReadingProps {
   /** Whose work it is. */
@@ -73,6 +75,10 @@ export function Reading({
   const [isSending, setSending] = useState(false)
   const said = remarks?.(review.comments) ?? []
   const scroller = useRef<HTMLDivElement>(null)
+  useShortcuts({
+    j: () => scroller.current && goToFile(scroller.current, 1),
+    k: () => scroller.current && goToFile(scroller.current, -1),
+  })
 
   const unread = files.filter((file) => review.read[file.path] !== file.sum)
   const wasRead = files.length > unread.length

@@ -96,6 +96,15 @@ describe('a review', () => {
     await visitor.page.keyboard.press('k')
     expect(await held()).toBe('poems/chair.txt')
 
+    // Where the tree has no room beside the lines it is behind a button.
+    await visitor.page.setViewportSize({ width: 1100, height: 800 })
+    await visitor.page.getByRole('button', { name: '3 files' }).click()
+    await tree.getByRole('button', { name: 'early' }).waitFor()
+    expect(await visitor.barriers()).toEqual([])
+    await tree.getByRole('button', { name: /^lamp\.txt/ }).click()
+    await tree.waitFor({ state: 'hidden' })
+    await visitor.page.setViewportSize({ width: 1600, height: 900 })
+
     // Against a checkpoint it is a part, says so, and leads back to the whole.
     await visitor.page.getByRole('button', { name: 'Diff since' }).first().click()
     const part = visitor.page.locator('[data-since]')
@@ -145,7 +154,7 @@ describe('a pull that no task opened', () => {
       body: 'There were **no chairs**.',
     })
     await page.goto(`${server.origin}/app/repos/sample`)
-    await page.getByRole('region', { name: 'Opened without a task' }).getByText('Write of chairs').click()
+    await page.getByRole('region', { name: 'Pulls without a task' }).getByText('Write of chairs').click()
     await page.getByRole('heading', { name: /Write of chairs/ }).waitFor()
     await page.getByText('no chairs').waitFor()
     const file = page.locator('[data-file="chairs.txt"]')

@@ -181,7 +181,7 @@ function OpenPulls({ repo }: { repo: string }) {
   const others = data?.filter((pull) => pull.task_id == null) ?? []
   if (others.length === 0) return null
   return (
-    <Box title={t('Opened without a task')}>
+    <Box title={t('Pulls without a task')}>
       <ul className="divide-y divide-line">
         {others.slice(0, 50).map((pull) => (
           <li key={pull.number} className="flex items-center gap-3 py-2">

@@ -45,17 +45,15 @@ export function ChangedFilesMenu({ children, ...props }: ChangedFilesProps & { c
       </Popover.Trigger>
       <Popover.Portal>
         <Popover.Content
-          asChild
           align="start"
           sideOffset={6}
           collisionPadding={12}
+          aria-label={t('Changed files')}
           // Where one jumps to keeps the sight.
           onCloseAutoFocus={(event) => event.preventDefault()}
+          className="z-50 max-h-[60vh] w-80 max-w-[calc(100vw-1.5rem)] animate-rise overflow-y-auto rounded-xl border border-line bg-card py-2 shadow-float"
         >
-          <nav
-            aria-label={t('Changed files')}
-            className="z-50 max-h-[60vh] w-80 max-w-[calc(100vw-1.5rem)] animate-rise overflow-y-auto rounded-xl border border-line bg-card py-2 shadow-float"
-          >
+          <nav aria-label={t('Changed files')}>
             <Inside folder={tree} depth={0} {...props} onJump={() => setOpen(false)} />
           </nav>
         </Popover.Content>

@@ -1,6 +1,6 @@
 /**
- * The VS Code button with a real code-server, where there is one to try it with: `CODE_SERVER` names an archive (tar) with
- * `node_modules/code-server` in it, made by `npm install code-server` for the Node of this machine. Not part of `npm run e2e`: it is large.
+ * The VS Code button with a real code-server: `CODE_SERVER` names an archive (tar) with `node_modules/code-server` in it, made for
+ * the Node of this machine. `npm run editor` has `code-server.sh` make one. Not part of `npm run e2e`: it is large.
  */
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -268,6 +268,7 @@ describe('a large change', () => {
       command: [
         'mkdir -p src && i=0; while [ $i -lt 400 ]; do seq 1 40 > src/file-$i.txt; i=$((i+1)); done',
         'seq 1 3000 > package-lock.json',
+        'mkdir -p src/generated && seq 1 90 > src/generated/api.txt',
         'git add . && git commit --quiet --message "feat: much"',
       ].join('\n'),
     })
@@ -278,10 +279,30 @@ describe('a large change', () => {
       start: true,
     })
     await server.ask('GET', `/tasks/${id}?wait=in_review&timeout=120`)
+    // The lines are held up: the files stand there without them.
+    const asked: URLSearchParams[] = []
+    let letGo: () => void = () => undefined
+    const isLetGo = new Promise<void>((resolve) => {
+      letGo = resolve
+    })
+    const diffs = new RegExp(`/api/v1/tasks/${id}/diff\\?`)
+    await page().route(diffs, async (route) => {
+      asked.push(new URL(route.request().url()).searchParams)
+      await isLetGo
+      await route.continue()
+    })
+    const wholes: string[] = []
+    page().on('request', (it) => it.url().endsWith(`/tasks/${id}/diff`) && wholes.push(it.url()))
     await goTo(`/tasks/${id}?tab=diff`)
+    const diff = page().getByRole('region', { name: 'Diff' })
+    await diff.getByText('402 files').filter({ visible: true }).first().waitFor({ timeout: 30_000 })
     // Its checkpoint says so too, on the timeline.
-    await page().locator('p', { hasText: '401 files' }).waitFor({ timeout: 30_000 })
+    await page().getByRole('region', { name: 'Conversation' }).getByText('402 files').first().waitFor()
     await page().getByRole('button', { name: 'package-lock.json' }).first().waitFor()
+    await expect.poll(() => page().locator('[data-file]').count(), { timeout: 30_000 }).toBe(402)
+    await page().locator('[data-file="src/file-0.txt"]').getByText('+40').waitFor()
+    expect(await page().locator('[data-file] diffs-container').count()).toBe(0)
+    letGo()
     // Hunks come when they are scrolled to: what is drawn is a small part of four hundred files.
     await page()
       .locator('[data-file] diffs-container')
@@ -292,6 +313,19 @@ describe('a large change', () => {
     await page().getByRole('button', { name: 'package-lock.json' }).first().click()
     await lock.getByText('generated').waitFor()
     expect(await lock.locator('diffs-container').count()).toBe(0)
+    const written = page().locator('[data-file="src/generated/api.txt"]')
+    await written.getByText('generated', { exact: true }).waitFor()
+    expect(await written.getByRole('button', { expanded: false }).count()).toBe(1)
+    // Only what came into sight was asked for, some files at a time; what is folded, when it is opened.
+    const paths = () => asked.flatMap((it) => it.getAll('path'))
+    expect(wholes).toEqual([])
+    expect(paths().length).toBeLessThan(80)
+    expect(Math.max(...asked.map((it) => it.getAll('path').length))).toBeGreaterThan(1)
+    expect(paths()).not.toContain('src/generated/api.txt')
+    await written.getByRole('button', { expanded: false }).click()
+    await written.locator('diffs-container').waitFor({ state: 'attached', timeout: 30_000 })
+    expect(paths()).toContain('src/generated/api.txt')
+    await page().unroute(diffs)
     await page().getByRole('button', { name: 'Split' }).click()
     expect(await page().getByRole('button', { name: 'Split' }).getAttribute('aria-pressed')).toBe('true')
     await page().getByRole('button', { name: 'Unified' }).click()

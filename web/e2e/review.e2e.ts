@@ -1,4 +1,9 @@
 /** A review that goes on where it stopped, with everything real. */
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { Server } from './server'
 import { Visitor } from './visitor'
@@ -81,6 +86,25 @@ describe('a review', () => {
     await visitor.page.locator('[data-file="poems/desk.txt"]').waitFor()
     await expect.poll(() => lamp.locator('header').innerText(), { timeout: 30_000 }).toMatch(/\+40\s*−0/)
 
+    // From file to file by keyboard.
+    const held = () =>
+      visitor.page.evaluate(() => document.activeElement?.closest('[data-file]')?.getAttribute('data-file'))
+    await visitor.page.keyboard.press('j')
+    expect(await held()).toBe('poems/chair.txt')
+    await visitor.page.keyboard.press('j')
+    expect(await held()).toBe('poems/desk.txt')
+    await visitor.page.keyboard.press('k')
+    expect(await held()).toBe('poems/chair.txt')
+
+    // Where the tree has no room beside the lines it is behind a button.
+    await visitor.page.setViewportSize({ width: 1100, height: 800 })
+    await visitor.page.getByRole('button', { name: '3 files' }).click()
+    await tree.getByRole('button', { name: 'early' }).waitFor()
+    expect(await visitor.barriers()).toEqual([])
+    await tree.getByRole('button', { name: /^lamp\.txt/ }).click()
+    await tree.waitFor({ state: 'hidden' })
+    await visitor.page.setViewportSize({ width: 1600, height: 900 })
+
     // Against a checkpoint it is a part, says so, and leads back to the whole.
     await visitor.page.getByRole('button', { name: 'Diff since' }).first().click()
     const part = visitor.page.locator('[data-since]')
@@ -117,3 +141,82 @@ describe('a review', () => {
     await visitor.page.locator('[data-file="poems/chair.txt"]').getByText('+1').waitFor()
   })
 })
+
+describe('a pull that no task opened', () => {
+  it('is found at its repository, read, spoken of, judged and merged at its page', async () => {
+    const { page } = visitor
+    await server.ask('PATCH', '/repos/sample', { pulls: { approvals: 1 } })
+    await pushByHand('by-hand', 'chairs.txt', 'of chairs\nand of tables\n')
+    await server.ask('POST', '/pulls', {
+      repo: 'sample',
+      head: 'by-hand',
+      title: 'Write of chairs',
+      body: 'There were **no chairs**.',
+    })
+    await page.goto(`${server.origin}/app/repos/sample`)
+    await page.getByRole('region', { name: 'Pulls without a task' }).getByText('Write of chairs').click()
+    await page.getByRole('heading', { name: /Write of chairs/ }).waitFor()
+    await page.getByText('no chairs').waitFor()
+    const file = page.locator('[data-file="chairs.txt"]')
+    await file.getByText('and of tables').waitFor()
+    await page.getByText('Not mergeable: one more approval is missing.').waitFor()
+    expect(await page.getByRole('button', { name: 'Merge', exact: true }).isDisabled()).toBe(true)
+
+    // What is said of a line stands at the pull, for everybody.
+    await file.getByRole('button', { name: 'Comment on chairs.txt' }).click()
+    await file.getByLabel('Comment on line', { exact: true }).fill('2')
+    await file.getByRole('button', { name: 'Write', exact: true }).click()
+    await file.getByLabel('Comment on line 2').fill('And of desks?')
+    await file.getByRole('button', { name: 'Add to the review' }).click()
+    await file.locator('[data-comment="draft"]').waitFor()
+    await page.getByRole('button', { name: 'Send 1 comment' }).click()
+    await file.locator('[data-remark]').getByText('And of desks?').waitFor()
+    expect(await file.locator('[data-comment]').count()).toBe(0)
+    const { items } = await server.ask<{ items: { path: string; line: number }[] }>(
+      'GET',
+      `${new URL(page.url()).pathname.replace('/app', '')}/comments`,
+    )
+    expect(items).toMatchObject([{ path: 'chairs.txt', line: 2 }])
+    expect(await visitor.barriers()).toEqual([])
+
+    // Nobody approves their own; somebody else does, and the page hears of it.
+    const { secret } = await server.ask<{ secret: string }>('POST', '/keys', { name: 'mona', role: 'member' })
+    const approved = await fetch(
+      `${server.origin}/api/v1${new URL(page.url()).pathname.replace('/app', '')}/reviews`,
+      {
+        method: 'POST',
+        headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ verdict: 'approved' }),
+      },
+    )
+    expect(approved.status).toBe(201)
+    await page.getByRole('button', { name: 'Merge', exact: true }).click()
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Merge' }).click()
+    await page.locator('[data-pull="merged"]').waitFor({ timeout: 60_000 })
+    expect(await page.getByRole('button', { name: 'Merge', exact: true }).count()).toBe(0)
+    await page.reload()
+    await file.getByText('and of tables').waitFor()
+    expect(await visitor.barriers()).toEqual([])
+  })
+})
+
+/** A branch with one more file, as somebody with a clone pushes it. */
+async function pushByHand(branch: string, file: string, content: string): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'carrel-hand-'))
+  const run = promisify(execFile)
+  const git = (...args: string[]) =>
+    run('git', ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.org', ...args], { cwd: folder })
+  try {
+    const address = new URL(`${server.origin}/git/sample.git`)
+    address.username = 'ada'
+    address.password = await server.adminKey()
+    await git('clone', '--quiet', address.href, '.')
+    await git('switch', '--quiet', '--create', branch)
+    await writeFile(join(folder, file), content)
+    await git('add', '.')
+    await git('commit', '--quiet', '--message', `feat: ${file}`)
+    await git('push', '--quiet', 'origin', branch)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}

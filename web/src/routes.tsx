@@ -108,6 +108,7 @@ const repo = createRoute({
 const pull = createRoute({
   getParentRoute: () => frame,
   path: 'pulls/$repo/$number',
+  staticData: { isWide: true },
   component: lazyRouteComponent(() => import('./pull/PullPage'), 'PullPage'),
 })
 

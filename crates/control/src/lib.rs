@@ -36,7 +36,10 @@ pub use carrel_envd::{
     wire::{Codec, Operation},
 };
 pub use carrel_forge::hooks::{Dialect as LetterDialect, HookError as LetterError, MOST_BYTES as LARGEST_LETTER};
-pub use carrel_git::gateway::{Service as GitService, Upload, Version as GitVersion};
+pub use carrel_git::{
+    Renames,
+    gateway::{Service as GitService, Upload, Version as GitVersion},
+};
 pub use carrel_model::usage::Dialect;
 pub use carrel_sandbox::{
     egress::{Behind, Passed},
@@ -48,6 +51,7 @@ pub use desks::{
     agents::AgentsDesk,
     audit::{AuditDesk, AuditQuery},
     copies::Forked,
+    diffs::Extract,
     events::{EventFilter, EventsDesk, Heard, Listener},
     execs::{Attached, ExecsDesk, Running},
     files::{FilesDesk, Found},

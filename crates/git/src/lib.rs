@@ -6,6 +6,7 @@
 mod bundle;
 mod care;
 pub mod carry;
+mod changes;
 mod commit;
 mod error;
 #[cfg(feature = "fuzz")]
@@ -31,6 +32,7 @@ mod sync;
 mod wip;
 
 pub use bundle::{Bundled, mirrors_in};
+pub use changes::{Change, Leaf, Renames};
 pub use commit::{Draft, Identity, Signer};
 pub use error::GitError;
 pub use layer::{BORROWED, Layer, Layers, Owner, WORKSPACE};

@@ -47,7 +47,7 @@ export const PAGES: readonly Shown[] = [
   { name: 'new-session', path: '/sessions', act: open },
   { name: 'new-sandbox', path: '/sandboxes', act: open },
   { name: 'add-agent', path: '/agents', act: open },
-  { name: 'pull', path: '/pulls/api/88' },
+  { name: 'pull', path: '/pulls/api/90', act: said },
   { name: 'chosen', path: '/', act: choose },
   { name: 'nothing-here', path: '/nowhere', isStill: true },
   { name: 'palette', path: '/', act: (visitor) => press(visitor, 'Control+k') },

@@ -484,6 +484,7 @@ export function scene(now = Date.now()) {
       { name: 'lint', state: 'passed' },
     ],
     pull: aPull(ago),
+    byHand: byHand(ago),
     remarks: [
       remark(
         '501',
@@ -526,6 +527,7 @@ function aPull(ago: (minutes: number) => string): Pull {
     title: 'Let people sign in with a passkey',
     body: '',
     author: 'carrel',
+    task_id: 149,
     head: 'task-149',
     head_commit: '1c77aa02f0',
     base: 'main',
@@ -538,6 +540,23 @@ function aPull(ago: (minutes: number) => string): Pull {
     created_at: ago(60),
     updated_at: ago(14),
     revision: 4,
+  }
+}
+
+/** One that somebody opened without a task. */
+function byHand(ago: (minutes: number) => string): Pull {
+  return {
+    ...aPull(ago),
+    number: 90,
+    url: '',
+    forge: 'embedded',
+    task_id: null,
+    title: 'Keep a session for twelve hours',
+    body: 'People were signed out in the middle of the day.\n\n- the lifetime is **twelve hours**\n- a sign-out ends it at once',
+    author: 'Ada',
+    head: 'longer-sessions',
+    created_at: ago(190),
+    updated_at: ago(25),
   }
 }
 

@@ -8,6 +8,8 @@ import { readFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { extname, join } from 'node:path'
+import type { DiffFile } from '../../src/review/changes'
+import { type ReadFile, readFiles } from '../../src/review/patch'
 import type { Task } from '../../src/task/types'
 import { type Scene, scene } from './scene'
 
@@ -28,6 +30,7 @@ export class Stage {
   readonly #server: Server
   readonly #listeners = new Set<ServerResponse>()
   #cursor = 100
+  #read: { of: string; files: readonly ReadFile[] } | undefined
   /** How the API is today: it answers, refuses everything, or never says a word. */
   mood: 'well' | 'failing' | 'silent' = 'well'
 
@@ -78,6 +81,12 @@ export class Stage {
     return after
   }
 
+  #files(): readonly ReadFile[] {
+    if (this.#read?.of !== this.scene.diff)
+      this.#read = { of: this.scene.diff, files: readFiles(this.scene.diff) }
+    return this.#read.files
+  }
+
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', this.origin)
     response.setHeader('content-security-policy', POLICY)
@@ -100,12 +109,15 @@ export class Stage {
     if (this.mood === 'failing' && isPart)
       return say({ title: 'Unavailable', status: 503, detail: 'The database cannot be reached.' }, 503)
     if (/\/refused$/.test(path)) return list(this.scene.refused)
-    const verb = /^\/tasks\/(\d+)\/(\w+)$/.exec(path)
-    if (verb && request.method === 'POST') return this.#verb(Number(verb[1]), verb[2] as string, say)
-    if (verb?.[2] === 'diff') {
-      response.writeHead(200, { 'content-type': 'text/x-diff' }).end(this.scene.diff)
+    if (/\/diff\/files$/.test(path)) return list(this.#files().map(listed))
+    if (/\/diff$/.test(path)) {
+      const wanted = new Set(url.searchParams.getAll('path'))
+      const files = this.#files().filter((it) => wanted.size === 0 || wanted.has(it.path))
+      response.writeHead(200, { 'content-type': 'text/x-diff' }).end(files.map((it) => it.text).join(''))
       return
     }
+    const verb = /^\/tasks\/(\d+)\/(\w+)$/.exec(path)
+    if (verb && request.method === 'POST') return this.#verb(Number(verb[1]), verb[2] as string, say)
     if (verb?.[2] === 'timeline') return list(this.scene.timeline)
     const one = /^\/(tasks|sandboxes|sessions)\/([^/]+)$/.exec(path)
     if (one) {
@@ -115,12 +127,10 @@ export class Stage {
       return found ? say(found) : say({ title: 'Not found', status: 404, detail: 'It is not here.' }, 404)
     }
     if (/^\/sessions\/[^/]+\/messages$/.test(path)) return list(this.scene.talk)
-    if (/^\/sessions\/[^/]+\/diff$/.test(path)) {
-      response.writeHead(200, { 'content-type': 'text/x-diff' }).end(this.scene.diff)
-      return
-    }
     if (/\/checks$/.test(path)) return list(this.scene.checks)
-    const pull = /^\/pulls\/api\/88(\/\w+)?$/.exec(path)
+    if (path === '/pulls') return list([this.scene.pull, this.scene.byHand])
+    if (path === '/pulls/api/90') return say(this.scene.byHand)
+    const pull = /^\/pulls\/api\/(?:88|90)(\/\w+)?$/.exec(path)
     if (pull)
       return pull[1] === '/comments'
         ? list(this.scene.remarks)
@@ -242,4 +252,19 @@ async function json(request: IncomingMessage): Promise<object> {
   let text = ''
   for await (const piece of request) text += String(piece)
   return JSON.parse(text) as object
+}
+
+/** A file as the server lists it. */
+function listed(file: ReadFile): DiffFile {
+  const [old, fresh] = (file.ids ?? '..').split('..')
+  return {
+    path: file.path,
+    ...(file.before ? { old_path: file.before } : {}),
+    status: file.kind === 'changed' ? 'modified' : file.kind,
+    additions: file.added,
+    deletions: file.removed,
+    binary: file.isBinary,
+    ...(old && !/^0+$/.test(old) ? { old_id: old } : {}),
+    ...(fresh && !/^0+$/.test(fresh) ? { new_id: fresh } : {}),
+  }
 }

@@ -1741,10 +1741,15 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Shows what a pull request changes, as a unified diff against its base. */
+        /** Shows what a pull request changes, as a unified diff against its base: all of it, or the files that are named. */
         get: {
             parameters: {
-                query?: never;
+                query?: {
+                    /** @description Only this file; said again, more of them, up to 100. One that was moved is named by both of its paths. */
+                    path?: string[];
+                    /** @description Whether a file that was moved is told as one, where files are named; `true` when left out. */
+                    renames?: boolean;
+                };
                 header?: never;
                 path: {
                     repo: components["schemas"]["RepoName"];
@@ -1761,6 +1766,57 @@ export interface paths {
                     };
                     content: {
                         "text/x-diff": string;
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pulls/{repo}/{number}/diff/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists the files that a pull request changes, without their lines, in the order of the diff. One whose branch was never
+         *     fetched, because it is somebody else's copy of the repository, is answered with a conflict: its diff is known whole.
+         */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    repo: components["schemas"]["RepoName"];
+                    number: number;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The files. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Page_DiffFileView"];
                     };
                 };
                 /** @description A problem. */
@@ -4235,7 +4291,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What a session changed since it began, as a patch. */
+        /** What a session changed since it began, as a patch: all of it, or the files that are named. */
         get: {
             parameters: {
                 query?: {
@@ -4243,6 +4299,10 @@ export interface paths {
                     from?: number;
                     /** @description Up to this checkpoint; up to the newest work when left out. */
                     to?: number;
+                    /** @description Only this file; said again, more of them, up to 100. One that was moved is named by both of its paths. */
+                    path?: string[];
+                    /** @description Whether a file that was moved is told as one, where files are named; `true` when left out. */
+                    renames?: boolean;
                 };
                 header?: never;
                 path: {
@@ -4259,6 +4319,58 @@ export interface paths {
                     };
                     content: {
                         "text/x-diff": string;
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{id}/diff/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the files that a session changed since it began, without their lines, in the order of the patch. */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description From this checkpoint on, by its place in the timeline; from the base when left out. */
+                    from?: number;
+                    /** @description Up to this checkpoint; up to the newest work when left out. */
+                    to?: number;
+                };
+                header?: never;
+                path: {
+                    id: components["schemas"]["SessionId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The files. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Page_DiffFileView"];
                     };
                 };
                 /** @description A problem. */
@@ -5456,7 +5568,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What a task changes against its base, as a patch. */
+        /** What a task changes against its base, as a patch: all of it, or the files that are named. */
         get: {
             parameters: {
                 query?: {
@@ -5464,6 +5576,10 @@ export interface paths {
                     from?: number;
                     /** @description Up to this checkpoint; up to the newest work when left out. */
                     to?: number;
+                    /** @description Only this file; said again, more of them, up to 100. One that was moved is named by both of its paths. */
+                    path?: string[];
+                    /** @description Whether a file that was moved is told as one, where files are named; `true` when left out. */
+                    renames?: boolean;
                 };
                 header?: never;
                 path: {
@@ -5480,6 +5596,58 @@ export interface paths {
                     };
                     content: {
                         "text/x-diff": string;
+                    };
+                };
+                /** @description A problem. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/diff/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the files that a task changes against its base, without their lines, in the order of the patch. */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description From this checkpoint on, by its place in the timeline; from the base when left out. */
+                    from?: number;
+                    /** @description Up to this checkpoint; up to the newest work when left out. */
+                    to?: number;
+                };
+                header?: never;
+                path: {
+                    id: components["schemas"]["TaskId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The files. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Page_DiffFileView"];
                     };
                 };
                 /** @description A problem. */
@@ -7218,6 +7386,35 @@ export interface components {
         };
         /** @description Names a dialect: how a kind of agent is started and what it prints. */
         DialectName: string;
+        /** @description A file of a diff, without its lines. */
+        DiffFileView: {
+            /** @description Where it is, or was when it is removed. */
+            path: string;
+            /** @description Where it was, when it was moved. */
+            old_path?: string | null;
+            /** @description What became of it. */
+            status: components["schemas"]["FileStatus"];
+            /**
+             * Format: int64
+             * @description How many lines came.
+             */
+            additions: number;
+            /**
+             * Format: int64
+             * @description How many lines went.
+             */
+            deletions: number;
+            /** @description Whether it is no text: then nobody counts its lines. */
+            binary: boolean;
+            /** @description What it was, as git names it; nothing when it is new. */
+            old_id?: string | null;
+            /** @description What it is, as git names it; nothing when it is removed. */
+            new_id?: string | null;
+            /** @description What kind of file it was, such as `100644`. */
+            old_mode?: string | null;
+            /** @description What kind of file it is. */
+            new_mode?: string | null;
+        };
         /**
          * Format: double
          * @description Money, in millionths of a dollar. Outside it is written in dollars.
@@ -7417,6 +7614,11 @@ export interface components {
          * @enum {string}
          */
         FileKind: "file" | "directory" | "other";
+        /**
+         * @description What became of a file.
+         * @enum {string}
+         */
+        FileStatus: "added" | "modified" | "removed" | "renamed";
         /**
          * @description What a template is made from.
          * @enum {string}
@@ -8539,6 +8741,40 @@ export interface components {
                  * @description When it was last changed.
                  */
                 updated_at: string;
+            }[];
+            /** @description Asks for the next page, when there is one. */
+            next?: string | null;
+        };
+        /** @description A page of a list. */
+        Page_DiffFileView: {
+            /** @description What is on it. */
+            items: {
+                /** @description Where it is, or was when it is removed. */
+                path: string;
+                /** @description Where it was, when it was moved. */
+                old_path?: string | null;
+                /** @description What became of it. */
+                status: components["schemas"]["FileStatus"];
+                /**
+                 * Format: int64
+                 * @description How many lines came.
+                 */
+                additions: number;
+                /**
+                 * Format: int64
+                 * @description How many lines went.
+                 */
+                deletions: number;
+                /** @description Whether it is no text: then nobody counts its lines. */
+                binary: boolean;
+                /** @description What it was, as git names it; nothing when it is new. */
+                old_id?: string | null;
+                /** @description What it is, as git names it; nothing when it is removed. */
+                new_id?: string | null;
+                /** @description What kind of file it was, such as `100644`. */
+                old_mode?: string | null;
+                /** @description What kind of file it is. */
+                new_mode?: string | null;
             }[];
             /** @description Asks for the next page, when there is one. */
             next?: string | null;

@@ -31,6 +31,7 @@ const KEYS: readonly [string, readonly [string[], string][]][] = [
     [
       [['1', '–', '7'], t('Diff, terminal, preview, files, network, logs, details')],
       [['r'], t('Write to the agent')],
+      [['j', 'k'], t('Next and previous file of a diff')],
     ],
   ],
 ]

@@ -10,6 +10,7 @@ export function putPull(cache: QueryClient, pull: Pull): void {
   if (held && held.revision >= pull.revision) return
   cache.setQueryData(key, pull)
   // What hangs on it is asked for again when somebody looks.
+  void cache.invalidateQueries({ queryKey: ['open-pulls', pull.repo] })
   void cache.invalidateQueries({ queryKey: [...key, 'checks'] })
   void cache.invalidateQueries({ queryKey: [...key, 'comments'] })
   void cache.invalidateQueries({ queryKey: [...key, 'reviews'] })

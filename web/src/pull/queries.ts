@@ -1,6 +1,7 @@
 /** What the page remembers of a pull: itself, its checks, and what was said and judged there. */
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { callJson, callList } from '../api/call'
+import type { DiffPlace } from '../task/queries'
 import type { Task } from '../task/types'
 import { pullKey } from './fold'
 import type { Check, NewPullComment, NewPullReview, Pull, PullComment, PullReview } from './types'
@@ -42,6 +43,28 @@ export const comment = (repo: string, number: number, body: NewPullComment) =>
 /** Judges a pull where it lives. */
 export const judge = (repo: string, number: number, body: NewPullReview) =>
   callJson<PullReview>(`${at(repo, number)}/reviews`, { method: 'POST', body })
+
+/** Merges a pull as it was looked at: one that has moved since is refused. */
+export const merge = ({ repo, number, head_commit: head }: Pull) =>
+  callJson<Pull>(`${at(repo, number)}/merge`, { method: 'POST', body: { head } })
+
+export type PullVerb = 'close' | 'reopen' | 'ready' | 'draft'
+
+export const change = ({ repo, number }: Pull, verb: PullVerb) =>
+  callJson<Pull>(`${at(repo, number)}/${verb}`, { method: 'POST' })
+
+/** The pulls of a repository that are open. */
+export const openPulls = (repo: string) =>
+  queryOptions({
+    queryKey: ['open-pulls', repo] as const,
+    queryFn: () => callList<Pull>(`/api/v1/pulls?repo=${encodeURIComponent(repo)}&state=open`, 200),
+  })
+
+/** What a pull changes. */
+export const diffOf = (pull: Pull): DiffPlace => ({
+  key: [...pullKey(pull.repo, pull.number), 'diff', pull.head_commit, pull.phase],
+  address: `${at(pull.repo, pull.number)}/diff`,
+})
 
 /** The pull of a task as it was last seen; nothing while it has none. */
 export function usePull(task: Task): Pull | undefined {

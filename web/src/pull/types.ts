@@ -10,3 +10,6 @@ export type NewPullComment = Schemas['NewPullComment']
 export type PullReview = Schemas['ReviewView']
 export type NewPullReview = Schemas['NewPullReview']
 export type Verdict = Schemas['Verdict']
+
+/** Whether nothing more will happen to it, unless it is opened again. */
+export const isPullOver = (pull: Pick<Pull, 'phase'>) => pull.phase === 'merged' || pull.phase === 'closed'

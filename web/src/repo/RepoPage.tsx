@@ -8,6 +8,7 @@ import { say } from '../api/problem'
 import { keys, pushes, repos } from '../api/queries'
 import type { RepoView } from '../api/types'
 import { openSheet } from '../frame/sheets'
+import { openPulls } from '../pull/queries'
 import { TASK_LOOKS } from '../task/phases'
 import { tasks } from '../task/queries'
 import { Button } from '../ui/Button'
@@ -17,6 +18,7 @@ import { cx } from '../ui/cx'
 import { Ago } from '../ui/Moments'
 import { Box, Chip, Empty, Skeleton, Trouble } from '../ui/Small'
 import { toast } from '../ui/Toast'
+import { worded } from '../words/enums'
 import { rich, t } from '../words/words'
 import { CommandRules } from './CommandRules'
 import { Connection } from './Connection'
@@ -150,6 +152,7 @@ export function RepoPage() {
             </dl>
             <Connection repo={repo.name} />
           </Box>
+          <OpenPulls repo={repo.name} />
           <Rules key={repo.revision} repo={repo} onSaved={put} />
           <RepoTasks repo={repo.name} />
         </div>
@@ -169,6 +172,32 @@ function Fact({ name, children }: { name: string; children: ReactNode }) {
       <dt className="text-faint">{name}</dt>
       <dd className="wrap-anywhere">{children}</dd>
     </div>
+  )
+}
+
+/** Pulls that no task opened: a task's are with their tasks. */
+function OpenPulls({ repo }: { repo: string }) {
+  const { data } = useQuery(openPulls(repo))
+  const others = data?.filter((pull) => pull.task_id == null) ?? []
+  if (others.length === 0) return null
+  return (
+    <Box title={t('Pulls without a task')}>
+      <ul className="divide-y divide-line">
+        {others.slice(0, 50).map((pull) => (
+          <li key={pull.number} className="flex items-center gap-3 py-2">
+            <Link
+              to="/pulls/$repo/$number"
+              params={{ repo, number: String(pull.number) }}
+              className="min-w-0 flex-1 truncate underline-offset-4 hover:underline"
+            >
+              <span className="mr-2 font-mono text-small text-faint">#{pull.number}</span>
+              {pull.title}
+            </Link>
+            <span className="text-small text-faint">{pull.draft ? t('draft') : worded(pull.phase)}</span>
+          </li>
+        ))}
+      </ul>
+    </Box>
   )
 }
 

@@ -1,6 +1,7 @@
 /** The changed files as a tree, to jump to. */
-import { ChevronRight } from 'lucide-react'
-import { useMemo, useState } from 'react'
+import { ChevronDown, ChevronRight } from 'lucide-react'
+import { Popover } from 'radix-ui'
+import { type ReactNode, useMemo, useState } from 'react'
 import { cx } from '../ui/cx'
 import { t } from '../words/words'
 import type { ReadFile } from './patch'
@@ -12,6 +13,7 @@ interface ChangedFilesProps {
   shown: ReadonlySet<string>
   isRead(file: ReadFile): boolean
   scroller: React.RefObject<HTMLDivElement | null>
+  onJump?: (() => void) | undefined
 }
 
 export function ChangedFiles(props: ChangedFilesProps) {
@@ -26,12 +28,46 @@ export function ChangedFiles(props: ChangedFilesProps) {
   )
 }
 
+/** The same tree behind a button, where there is no room beside the lines. */
+export function ChangedFilesMenu({ children, ...props }: ChangedFilesProps & { children: ReactNode }) {
+  const [isOpen, setOpen] = useState(false)
+  const tree = useMemo(() => treeOf(props.files), [props.files])
+  return (
+    <Popover.Root open={isOpen} onOpenChange={setOpen}>
+      <Popover.Trigger asChild>
+        <button
+          type="button"
+          className="inline-flex items-center gap-1 rounded-md underline-offset-4 hover:underline xl:hidden"
+        >
+          {children}
+          <ChevronDown aria-hidden className="size-3.5 text-faint" />
+        </button>
+      </Popover.Trigger>
+      <Popover.Portal>
+        <Popover.Content
+          align="start"
+          sideOffset={6}
+          collisionPadding={12}
+          aria-label={t('Changed files')}
+          // Where one jumps to keeps the sight.
+          onCloseAutoFocus={(event) => event.preventDefault()}
+          className="z-50 max-h-[60vh] w-80 max-w-[calc(100vw-1.5rem)] animate-rise overflow-y-auto rounded-xl border border-line bg-card py-2 shadow-float"
+        >
+          <nav aria-label={t('Changed files')}>
+            <Inside folder={tree} depth={0} {...props} onJump={() => setOpen(false)} />
+          </nav>
+        </Popover.Content>
+      </Popover.Portal>
+    </Popover.Root>
+  )
+}
+
 function Inside({
   folder,
   depth,
   ...props
 }: ChangedFilesProps & { folder: Folder<ReadFile>; depth: number }) {
-  const { shown, isRead, scroller } = props
+  const { shown, isRead, scroller, onJump } = props
   return (
     <ul>
       {folder.folders.map((it) => (
@@ -44,11 +80,12 @@ function Inside({
             disabled={!shown.has(file.path)}
             title={file.path}
             style={indent(depth)}
-            onClick={() =>
+            onClick={() => {
               scroller.current
                 ?.querySelector(`[data-file="${CSS.escape(file.path)}"]`)
                 ?.scrollIntoView({ block: 'start' })
-            }
+              onJump?.()
+            }}
             className={cx(
               'flex w-full items-baseline gap-2 py-0.5 pr-3 text-left text-small -outline-offset-2 hover:bg-well',
               isRead(file) && 'text-faint',

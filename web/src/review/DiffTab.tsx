@@ -46,7 +46,15 @@ export default function DiffTab({ task, act, since, onAll }: DiffTabProps) {
         <>
           <Checks task={task} />
           <Said remarks={whole} reviews={verdicts} />
-          <JudgeDialog task={task} isOpen={isJudging} onClose={() => setJudging(false)} />
+          {task.pull && (
+            <JudgeDialog
+              repo={task.repo}
+              number={task.pull.number}
+              hasAgent
+              isOpen={isJudging}
+              onClose={() => setJudging(false)}
+            />
+          )}
         </>
       )}
       corner={

@@ -1,12 +1,16 @@
 /** One file of a diff: folded or open, read or not, with comments on its lines. */
+import { useQuery } from '@tanstack/react-query'
 import { ChevronRight, MessageSquarePlus } from 'lucide-react'
 import { lazy, Suspense, useEffect, useRef, useState } from 'react'
+import { say } from '../api/problem'
 import type { PullComment } from '../pull/types'
 import { Button } from '../ui/Button'
 import { cx } from '../ui/cx'
-import { Chip, Skeleton } from '../ui/Small'
+import { Chip, Skeleton, Trouble } from '../ui/Small'
 import { worded } from '../words/enums'
 import { t } from '../words/words'
+import { hasLines, linesOf } from './changes'
+import type { HunksProps } from './Hunks'
 import type { ReadFile } from './patch'
 import { type Comment, isFolded, MANY_LINES } from './review'
 
@@ -49,6 +53,8 @@ export function FileSection({
   useEffect(() => {
     if (isSeen || !isOpen || !home.current) return
     const watch = new IntersectionObserver(([it]) => it?.isIntersecting && setSeen(true), {
+      // What is scrolled is the list around it: only of that is nearness counted beyond its edge.
+      root: home.current.parentElement,
       rootMargin: '800px',
     })
     watch.observe(home.current)
@@ -125,25 +131,61 @@ export function FileSection({
         <div className="border-t border-line">
           {file.isBinary ? (
             <p className="px-4 py-3 text-small text-soft">{t('A binary file.')}</p>
+          ) : !hasLines(file) ? (
+            <p className="px-4 py-3 text-small text-soft">{t('Nothing but its name or mode changed.')}</p>
           ) : isSeen ? (
-            <Suspense fallback={<Skeleton className="m-3 h-20" />}>
-              <Hunks
-                file={file}
-                isSplit={isSplit}
-                head={head}
-                comments={own}
-                remarks={remarks}
-                onPost={onPost}
-                isAsking={isAsking}
-                onAsked={() => setAsking(false)}
-                onComments={onComments}
-              />
-            </Suspense>
+            <Lines
+              file={file}
+              isSplit={isSplit}
+              head={head}
+              comments={own}
+              remarks={remarks}
+              onPost={onPost}
+              isAsking={isAsking}
+              onAsked={() => setAsking(false)}
+              onComments={onComments}
+            />
           ) : (
-            <div style={{ height: Math.min(file.lines, MANY_LINES) * 20 + 40 }} />
+            <div style={{ height: room(file) }} />
           )}
         </div>
       )}
     </section>
   )
 }
+
+/** The lines of a file that is looked at: asked for now, and drawn when they are here. */
+function Lines({ file, ...rest }: Omit<HunksProps, 'text' | 'whole'>) {
+  // What somebody writes between the lines stays while newer ones are on their way.
+  const lines = useQuery({ ...linesOf(file), placeholderData: (before) => before })
+  // Whether a line has changed is looked up in all of the file against its base, whatever is shown of it.
+  const whole = useQuery({
+    ...linesOf(file.whole ?? file),
+    enabled: Boolean(file.whole) && rest.comments.length > 0,
+  })
+  if (lines.isError && lines.data === undefined)
+    return (
+      <div className="p-3">
+        <Trouble title={t('The lines of this file could not be read')} detail={say(lines.error)}>
+          <Button onClick={() => void lines.refetch()}>{t('Try again')}</Button>
+        </Trouble>
+      </div>
+    )
+  if (lines.data === undefined || (whole.isEnabled && whole.isPending)) return <Waiting file={file} />
+  return (
+    <Suspense fallback={<Waiting file={file} />}>
+      <Hunks file={file} text={lines.data} whole={whole.data} {...rest} />
+    </Suspense>
+  )
+}
+
+function Waiting({ file }: { file: ReadFile }) {
+  return (
+    <div style={{ height: room(file) }} className="p-3">
+      <Skeleton className="h-full max-h-40" />
+    </div>
+  )
+}
+
+/** As much as its lines will take, so that little jumps when they come. */
+const room = (file: ReadFile) => Math.min(file.lines, MANY_LINES) * 20 + 40

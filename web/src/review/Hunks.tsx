@@ -13,11 +13,15 @@ import { useIsDark } from '../ui/theme'
 import { locale, t } from '../words/words'
 import { sideOf } from './mirror'
 import { beginning, type ReadFile } from './patch'
-import { type Comment, type CommentState, type Side, stateOf } from './review'
+import { type Comment, type CommentState, type Side, stateOf, sum } from './review'
 import { isElsewhere } from './Said'
 
-interface HunksProps {
+export interface HunksProps {
   file: ReadFile
+  /** Its part of the patch. */
+  text: string
+  /** The same of the whole file, where this is a part of it. */
+  whole: string | undefined
   isSplit: boolean
   head: string | undefined
   comments: readonly Comment[]
@@ -39,6 +43,8 @@ const THEME = { light: 'github-light-high-contrast', dark: 'github-dark-high-con
 
 export default function Hunks({
   file,
+  text: all,
+  whole: ofWhole,
   isSplit,
   head,
   comments,
@@ -50,17 +56,14 @@ export default function Hunks({
 }: HunksProps) {
   const isDark = useIsDark()
   const [most, setMost] = useState(LINES_AT_ONCE)
-  const text = useMemo(() => beginning(file.text, most), [file, most])
-  const isCut = text !== file.text
-  const parsed = useMemo(
-    () => processFile(text, { cacheKey: isCut ? `${file.sum} ${most}` : file.sum, isGitDiff: true }),
-    [file, text, isCut, most],
-  )
-  // Whether a line has changed is looked up in all of the file against its base, whatever is shown of it.
+  const text = useMemo(() => beginning(all, most), [all, most])
+  const isCut = text !== all
+  const parsed = useMemo(() => processFile(text, { cacheKey: sum(text), isGitDiff: true }), [text])
   const whole = useMemo(() => {
-    const all = file.whole ?? file
-    return all === file && !isCut ? parsed : processFile(all.text, { cacheKey: all.sum, isGitDiff: true })
-  }, [file, parsed, isCut])
+    const base = file.whole ? ofWhole : all
+    if (base === undefined || base === text) return parsed
+    return processFile(base, { cacheKey: sum(base), isGitDiff: true })
+  }, [file.whole, ofWhole, all, text, parsed])
   const [place, setPlace] = useState<Place>()
   const options = useMemo(
     () => ({

@@ -5,7 +5,6 @@ import { beside, fieldsOf } from '../api/problem'
 import { pullKey } from '../pull/fold'
 import { judge } from '../pull/queries'
 import type { Verdict } from '../pull/types'
-import type { Task } from '../task/types'
 import { Dialog } from '../ui/Dialog'
 import { DialogForm } from '../ui/DialogForm'
 import { Field, inputLook } from '../ui/Field'
@@ -15,7 +14,14 @@ import { t } from '../words/words'
 
 type Given = Exclude<Verdict, 'dismissed'>
 
-const WORDS: Record<Given, { word: string; hint: string; act: string; done: string }> = {
+interface Words {
+  word: string
+  hint: string
+  act: string
+  done: string
+}
+
+const WORDS: Record<Given, Words> = {
   approved: {
     word: t('Approve'),
     hint: t('Counts for the head as it is now. What is pushed later wants another look.'),
@@ -36,36 +42,54 @@ const WORDS: Record<Given, { word: string; hint: string; act: string; done: stri
   },
 }
 
-export function JudgeDialog({ task, isOpen, onClose }: { task: Task; isOpen: boolean; onClose(): void }) {
+/** Where no agent works at it, nobody goes on by themselves. */
+const WITHOUT_AGENT: Record<Given, Words> = {
+  ...WORDS,
+  changes_requested: {
+    ...WORDS.changes_requested,
+    hint: t('Nothing is merged until you approve.'),
+    done: t('Changes are asked for'),
+  },
+  commented: { ...WORDS.commented, hint: t('It counts neither for nor against.') },
+}
+
+interface Judged {
+  repo: string
+  number: number
+  /** Whether an agent hears of it. */
+  hasAgent: boolean
+}
+
+export function JudgeDialog({ isOpen, onClose, ...judged }: Judged & { isOpen: boolean; onClose(): void }) {
   return (
     <Dialog
       isOpen={isOpen}
       onClose={onClose}
-      title={t('Review #{number}', { number: task.pull?.number ?? '' })}
+      title={t('Review #{number}', { number: judged.number })}
       lead={t('Said where the pull request lives, for everybody who looks there.')}
     >
-      <JudgeForm task={task} onDone={onClose} />
+      <JudgeForm {...judged} onDone={onClose} />
     </Dialog>
   )
 }
 
-function JudgeForm({ task, onDone }: { task: Task; onDone(): void }) {
+function JudgeForm({ repo, number, hasAgent, onDone }: Judged & { onDone(): void }) {
+  const words = hasAgent ? WORDS : WITHOUT_AGENT
   const cache = useQueryClient()
-  const number = task.pull?.number ?? 0
   const [verdict, setVerdict] = useState<Given>('approved')
   const [text, setText] = useState('')
   const give = useMutation({
-    mutationFn: () => judge(task.repo, number, { verdict, body: text.trim() }),
+    mutationFn: () => judge(repo, number, { verdict, body: text.trim() }),
     onSuccess: () => {
-      void cache.invalidateQueries({ queryKey: pullKey(task.repo, number) })
-      toast(WORDS[verdict].done)
+      void cache.invalidateQueries({ queryKey: pullKey(repo, number) })
+      toast(words[verdict].done)
       onDone()
     },
   })
   const fields = fieldsOf(give.error)
   return (
     <DialogForm
-      act={WORDS[verdict].act}
+      act={words[verdict].act}
       failed={t('The review was not given')}
       why={beside(give.error, ['body'])}
       isBusy={give.isPending}
@@ -77,11 +101,11 @@ function JudgeForm({ task, onDone }: { task: Task; onDone(): void }) {
           <Segments<Given>
             label={t('Verdict')}
             value={verdict}
-            options={(Object.keys(WORDS) as Given[]).map((value) => ({ value, label: WORDS[value].word }))}
+            options={(Object.keys(words) as Given[]).map((value) => ({ value, label: words[value].word }))}
             onChange={setVerdict}
           />
         </div>
-        <Field label={t('In words')} error={fields.body} hint={WORDS[verdict].hint}>
+        <Field label={t('In words')} error={fields.body} hint={words[verdict].hint}>
           {(wiring) => (
             <textarea
               {...wiring}

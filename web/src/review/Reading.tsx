@@ -4,19 +4,22 @@ import { Columns2, Rows3, Send } from 'lucide-react'
 import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
 import { Refusal, say } from '../api/problem'
 import type { PullComment } from '../pull/types'
-import { type DiffPlace, diff } from '../task/queries'
+import type { DiffPlace } from '../task/queries'
 import type { Moment } from '../task/types'
 import { Button } from '../ui/Button'
 import { cx } from '../ui/cx'
 import { Empty, Skeleton, Trouble } from '../ui/Small'
 import { Switch } from '../ui/Switch'
+import { useShortcuts } from '../ui/shortcuts'
 import { toast } from '../ui/Toast'
 import { t, tn } from '../words/words'
-import { ChangedFiles } from './ChangedFiles'
+import { ChangedFiles, ChangedFilesMenu } from './ChangedFiles'
+import { changedFiles } from './changes'
 import { FileSection } from './FileSection'
 import { checkpointNow, newSince, sinceCheckpoint } from './lastReview'
-import { readFiles } from './patch'
+import type { ReadFile } from './patch'
 import { type Comment, drafts, inOneMessage, type Review, type Reviewed, useReview } from './review'
+import { goToFile } from './walk'
 
 interface ReadingProps {
   /** Whose work it is. */
@@ -33,8 +36,8 @@ interface ReadingProps {
   since?: number | undefined
   /** Leads back to the whole. */
   onAll(): void
-  /** Says all drafts in one message; answers whether it was taken. */
-  onSend(text: string): Promise<boolean>
+  /** Says all drafts to the agent in one message; answers whether it was taken. Without an agent they are put at the pull alone. */
+  onSend?: ((text: string) => Promise<boolean>) | undefined
   /** Puts a comment where the pull request lives, where there is one. */
   onMirror?: ((comment: Comment) => Promise<void>) | undefined
   /** What others said of it, besides the comments that are this browser's own. */
@@ -60,34 +63,37 @@ export function Reading({
   above,
   corner,
 }: ReadingProps) {
-  const patch = useQuery({
-    ...diff(diffOf()),
+  const all = useQuery({
+    ...changedFiles(diffOf()),
     placeholderData: (before) => before,
   })
-  const fromThere = useQuery({ ...diff(diffOf(since)), enabled: since !== undefined })
-  const files = useMemo(() => (patch.data ? readFiles(patch.data) : []), [patch.data])
+  const fromThere = useQuery({ ...changedFiles(diffOf(since)), enabled: since !== undefined })
+  const files = all.data ?? NONE
   const [review, change] = useReview(of)
   const [isSplit, setSplit] = useState(() => localStorage.getItem('carrel.diff') === 'split')
   const [onlyNew, setOnlyNew] = useState(true)
   const [isSending, setSending] = useState(false)
   const said = remarks?.(review.comments) ?? []
   const scroller = useRef<HTMLDivElement>(null)
+  useShortcuts({
+    j: () => scroller.current && goToFile(scroller.current, 1),
+    k: () => scroller.current && goToFile(scroller.current, -1),
+  })
 
   const unread = files.filter((file) => review.read[file.path] !== file.sum)
   const wasRead = files.length > unread.length
   const isOnlyNew = onlyNew && wasRead && unread.length > 0
   const here = checkpointNow(moments, isBusy)
   const changed = useQuery({
-    ...diff(diffOf(review.at)),
+    ...changedFiles(diffOf(review.at)),
     enabled: isOnlyNew && since === undefined && review.at !== undefined && review.at !== here,
   })
-  const sinceThen = changed.isEnabled ? changed.data : undefined
-  const parts = useMemo(() => (sinceThen ? readFiles(sinceThen) : undefined), [sinceThen])
+  const parts = changed.isEnabled ? changed.data : undefined
   const later = useMemo(
     () =>
       since === undefined || fromThere.data === undefined
         ? undefined
-        : sinceCheckpoint(readFiles(fromThere.data), files),
+        : sinceCheckpoint(fromThere.data, files),
     [since, fromThere.data, files],
   )
   const listed = later ?? files
@@ -95,7 +101,7 @@ export function Reading({
   const waiting = drafts(review)
   const drawn = useGrowing(shown.length)
 
-  if (patch.isPending || (since !== undefined && fromThere.isPending))
+  if (all.isPending || (since !== undefined && fromThere.isPending))
     return (
       <div role="status" aria-label={t('Loading')} className="space-y-3 p-4">
         <Skeleton className="h-10" />
@@ -103,14 +109,14 @@ export function Reading({
         <Skeleton className="h-32" />
       </div>
     )
-  if (patch.isError && !patch.data) {
-    const isNothing = patch.error instanceof Refusal && [404, 409].includes(patch.error.status)
+  if (all.isError && !all.data) {
+    const isNothing = all.error instanceof Refusal && [404, 409].includes(all.error.status)
     return isNothing ? (
       <NothingYet />
     ) : (
       <div className="p-4">
-        <Trouble title={t('The diff could not be read')} detail={say(patch.error)}>
-          <Button onClick={() => void patch.refetch()}>{t('Try again')}</Button>
+        <Trouble title={t('The diff could not be read')} detail={say(all.error)}>
+          <Button onClick={() => void all.refetch()}>{t('Try again')}</Button>
         </Trouble>
       </div>
     )
@@ -142,6 +148,11 @@ export function Reading({
 
   const send = async () => {
     setSending(true)
+    if (!onSend) {
+      if (onMirror) await post(onMirror, waiting)
+      setSending(false)
+      return
+    }
     const isSent = await onSend(inOneMessage(waiting, branch))
     setSending(false)
     if (!isSent) return
@@ -162,9 +173,10 @@ export function Reading({
         await mirror(comment)
         change((now) => ({
           ...now,
-          comments: now.comments.map((it) =>
-            it.id === comment.id ? { ...it, isPosted: true as const } : it,
-          ),
+          // Where there is no agent, what stands at the pull is all there is of it.
+          comments: onSend
+            ? now.comments.map((it) => (it.id === comment.id ? { ...it, isPosted: true as const } : it))
+            : now.comments.filter((it) => it.id !== comment.id),
         }))
       } catch (error) {
         toast(t('A comment could not be put on the pull request'), say(error), 'bad')
@@ -173,14 +185,21 @@ export function Reading({
     }
   }
 
+  const tree = {
+    files: listed,
+    shown: new Set(shown.map((file) => file.path)),
+    isRead: (file: ReadFile) => review.read[file.path] === file.sum,
+    scroller,
+  }
   const added = listed.reduce((total, file) => total + file.added, 0)
   const removed = listed.reduce((total, file) => total + file.removed, 0)
   return (
     <section aria-label={t('Diff')} className="flex min-h-0 flex-1 flex-col">
       <header className="flex shrink-0 flex-wrap items-center gap-x-4 gap-y-1.5 border-b border-line px-4 py-2 text-small">
         <p className="flex gap-2 font-medium">
-          {tn(listed.length, '{n} file', '{n} files')} <span className="text-lamp">+{added}</span>{' '}
-          <span className="text-oxblood">−{removed}</span>
+          <ChangedFilesMenu {...tree}>{tn(listed.length, '{n} file', '{n} files')}</ChangedFilesMenu>
+          <span className="max-xl:hidden">{tn(listed.length, '{n} file', '{n} files')}</span>{' '}
+          <span className="text-lamp">+{added}</span> <span className="text-oxblood">−{removed}</span>
         </p>
         {since !== undefined && (
           <p
@@ -241,12 +260,7 @@ export function Reading({
       </header>
       {above?.(said.filter((it) => !it.path))}
       <div className="grid min-h-0 flex-1 xl:grid-cols-[13rem_minmax(0,1fr)]">
-        <ChangedFiles
-          files={listed}
-          shown={new Set(shown.map((file) => file.path))}
-          isRead={(file) => review.read[file.path] === file.sum}
-          scroller={scroller}
-        />
+        <ChangedFiles {...tree} />
         <div ref={scroller} className="min-h-0 space-y-3 overflow-y-auto bg-desk p-3">
           {shown.length === 0 && (
             <Empty title={t('Nothing changed since that checkpoint')}>
@@ -282,6 +296,8 @@ export function Reading({
     </section>
   )
 }
+
+const NONE: readonly ReadFile[] = []
 
 /** As many files as are drawn at first, and with each further breath. */
 const FIRST = 60

@@ -1,8 +1,8 @@
-/** What keeps a task from being merged, in one sentence; nothing when nothing does. The server has the last word. */
+/** What keeps a task or a pull from being merged, in one sentence; nothing when nothing does. The server has the last word. */
 import { useQuery } from '@tanstack/react-query'
 import { repos } from '../api/queries'
 import { useChecks, usePull } from '../pull/queries'
-import type { Check, Pull } from '../pull/types'
+import { type Check, isPullOver, type Pull } from '../pull/types'
 import type { Task } from '../task/types'
 import { t, tn } from '../words/words'
 
@@ -20,9 +20,17 @@ export interface Known {
   approvals?: number | undefined
 }
 
-export function gate(task: Task, { checks = [], pull, approvals = 0 }: Known = {}): Gate | undefined {
+export function gate(task: Task, known: Known = {}): Gate | undefined {
   if (task.phase !== 'in_review') return undefined
   if (task.want === 'merged') return { words: t('It is in the merge lane.'), isShut: true }
+  return pullGate({ phase: task.pull?.phase, base: task.base }, known)
+}
+
+/** The same of a pull that is open. */
+export function pullGate(
+  { phase, base }: { phase?: Pull['phase'] | undefined; base?: string | null | undefined },
+  { checks = [], pull, approvals = 0 }: Known = {},
+): Gate | undefined {
   const failed = checks.filter((check) => check.state === 'failed')
   const pending = checks.filter((check) => check.state === 'pending')
   if (failed.length > 0)
@@ -32,9 +40,9 @@ export function gate(task: Task, { checks = [], pull, approvals = 0 }: Known = {
       }),
       isShut: true,
     }
-  if (task.pull?.phase === 'conflicted')
+  if (phase === 'conflicted')
     return {
-      words: t('Not mergeable: it conflicts with {base}. Rebase it.', { base: task.base ?? t('its base') }),
+      words: t('Not mergeable: it conflicts with {base}. Rebase it.', { base: base ?? t('its base') }),
       isShut: true,
     }
   if (pull?.draft) return { words: t('Not mergeable: it is a draft, still being worked on.'), isShut: true }
@@ -63,4 +71,11 @@ export function useGate(task: Task): Gate | undefined {
   const pull = usePull(task)
   const rules = useQuery(repos).data?.find((it) => it.name === task.repo)?.pulls
   return gate(task, { checks, pull, approvals: rules?.approvals ?? 0 })
+}
+
+/** The same of a pull that is no task's. */
+export function usePullGate(pull: Pull, checks: readonly Check[]): Gate | undefined {
+  const rules = useQuery(repos).data?.find((it) => it.name === pull.repo)?.pulls
+  if (isPullOver(pull)) return undefined
+  return pullGate(pull, { checks, pull, approvals: rules?.approvals ?? 0 })
 }

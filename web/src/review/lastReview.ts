@@ -18,7 +18,7 @@ export function newSince(unread: readonly ReadFile[], changed: readonly ReadFile
   const parts = new Map(changed?.map((file) => [file.path, file]))
   return unread.map((file) => {
     const part = parts.get(file.path)
-    return part && part.text !== file.text ? { ...part, part: 'review', whole: file } : file
+    return part && part.sum !== file.sum ? { ...part, part: 'review', whole: file } : file
   })
 }
 
@@ -30,7 +30,7 @@ export function sinceCheckpoint(changed: readonly ReadFile[], files: readonly Re
   const wholes = new Map(files.map((file) => [file.path, file]))
   return changed.map((part) => {
     const whole = wholes.get(part.path)
-    if (whole?.text === part.text) return whole
+    if (whole?.sum === part.sum) return whole
     return { ...part, part: 'checkpoint', ...(whole ? { whole } : {}) }
   })
 }

@@ -5,9 +5,12 @@ import type { NewPullComment, PullComment } from '../pull/types'
 import type { Task } from '../task/types'
 import type { Comment, Side } from './review'
 
-export const stampOf = (task: number, id: string) => `review.${task}.${id}`
+/** Of a task by its number; of a pull that is no task's, `pull`. */
+export type StampedBy = number | 'pull'
 
-export function asRemark(task: number, comment: Comment): NewPullComment {
+export const stampOf = (task: StampedBy, id: string) => `review.${task}.${id}`
+
+export function asRemark(task: StampedBy, comment: Comment): NewPullComment {
   return {
     body: comment.text,
     path: comment.path,
@@ -19,11 +22,16 @@ export function asRemark(task: number, comment: Comment): NewPullComment {
 
 /** Posts a comment at the task's pull. A line that the forge does not find in its diff is named in words. */
 export async function mirror(task: Task, comment: Comment): Promise<void> {
-  const number = task.pull?.number
-  if (number === undefined) return
-  const remark = asRemark(task.id, comment)
+  if (task.pull) await putAt(task.repo, task.pull.number, asRemark(task.id, comment), comment)
+}
+
+/** The same at a pull that is no task's. */
+export const mirrorAt = (repo: string, number: number, comment: Comment) =>
+  putAt(repo, number, asRemark('pull', comment), comment)
+
+async function putAt(repo: string, number: number, remark: NewPullComment, comment: Comment): Promise<void> {
   const inWords = ({ body, stamp }: NewPullComment) =>
-    post(task.repo, number, {
+    post(repo, number, {
       body: `\`${comment.path}:${comment.line}\`\n\n${body}`,
       ...(stamp ? { stamp } : {}),
     })
@@ -32,7 +40,7 @@ export async function mirror(task: Task, comment: Comment): Promise<void> {
     return
   }
   try {
-    await post(task.repo, number, remark)
+    await post(repo, number, remark)
   } catch (error) {
     if (!(error instanceof Refusal) || error.status !== 422) throw error
     await inWords(remark)
@@ -42,7 +50,7 @@ export async function mirror(task: Task, comment: Comment): Promise<void> {
 /** What others said, here or at the forge: everything but the comments that this browser shows as its own. */
 export function fromOthers(
   remarks: readonly PullComment[],
-  task: number,
+  task: StampedBy,
   own: readonly Comment[],
 ): PullComment[] {
   const known = new Set(own.map((it) => stampOf(task, it.id)))

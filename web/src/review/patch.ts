@@ -1,4 +1,5 @@
 /** A diff as files. What a file holds is parsed when the file comes into sight; its name and size are known at once. */
+import type { DiffPlace } from '../task/queries'
 import { sum } from './review'
 
 export interface ReadFile {
@@ -9,10 +10,14 @@ export interface ReadFile {
   added: number
   removed: number
   lines: number
-  /** The file's own part of the patch. */
-  text: string
-  /** A short sum of it, to know it again. */
+  /** The file's own part of the patch, where the whole patch was read. */
+  text?: string
+  /** A short sum of what changed, to know it again. */
   sum: string
+  /** What it was and what it is, as git names them: `old..new`. */
+  ids?: string
+  /** Where its lines are read. */
+  place?: DiffPlace
   /** This is not the file against its base, but what changed in it since then. */
   part?: 'review' | 'checkpoint'
   /** The file against its base, where this is a part of that. */
@@ -34,6 +39,7 @@ function readFile(text: string): ReadFile {
   let isBinary = false
   let added = 0
   let removed = 0
+  let ids: string | undefined
   let isInHunk = false
   for (const line of lines) {
     if (line.startsWith('@@')) {
@@ -46,7 +52,8 @@ function readFile(text: string): ReadFile {
     else if (line.startsWith('rename from ')) {
       before = unquote(line.slice(12))
       kind = 'renamed'
-    } else if (line.startsWith('rename to ')) after = unquote(line.slice(10))
+    } else if (line.startsWith('index ')) ids = line.split(' ')[1]
+    else if (line.startsWith('rename to ')) after = unquote(line.slice(10))
     else if (line.startsWith('new file mode')) kind = 'added'
     else if (line.startsWith('deleted file mode')) kind = 'removed'
     else if (line.startsWith('Binary files ') || line.startsWith('GIT binary patch')) isBinary = true
@@ -62,6 +69,7 @@ function readFile(text: string): ReadFile {
     lines: added + removed,
     text,
     sum: sum(text),
+    ...(ids ? { ids } : {}),
   }
 }
 

@@ -61,13 +61,36 @@ describe('a patch', () => {
   })
 })
 
-it.each(['Cargo.lock', 'web/package-lock.json', 'dist/app.js', 'x.min.css'])('%s is folded', (path) => {
+it.each([
+  'Cargo.lock',
+  'web/package-lock.json',
+  'poetry.lock',
+  '.terraform.lock.hcl',
+  'go.sum',
+  'bun.lockb',
+  'dist/app.js',
+  'x.min.css',
+  'src/api.generated.ts',
+  'lib/model.g.dart',
+  'zz_generated.deepcopy.go',
+  'rpc/user.pb.go',
+  'rpc/user_pb2_grpc.py',
+  'a/__snapshots__/b.ts.snap',
+  'app.js.map',
+])('%s is folded', (path) => {
   expect(isFolded(path)).toBe(true)
 })
 
-it.each(['src/lock.rs', 'package.json', 'district/a.js'])('%s is not', (path) =>
-  expect(isFolded(path)).toBe(false),
-)
+it.each([
+  'src/lock.rs',
+  'package.json',
+  'district/a.js',
+  'src/generated.rs',
+  'maps/road.ts',
+  'lock',
+  'gen.go',
+  'src/g.ts',
+])('%s is not', (path) => expect(isFolded(path)).toBe(false))
 
 describe('a comment', () => {
   const comment: Comment = {

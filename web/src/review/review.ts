@@ -110,10 +110,14 @@ export function sum(text: string): string {
   return (hash >>> 0).toString(36)
 }
 
-const FOLDED =
-  /(^|\/)(package-lock\.json|pnpm-lock\.yaml|yarn\.lock|Cargo\.lock|poetry\.lock|uv\.lock|go\.sum|Gemfile\.lock|composer\.lock|bun\.lockb?)$|\.min\.(js|css)$|\.snap$|(^|\/)(dist|vendor|node_modules|generated|__generated__)\/|\.pb\.go$|_pb2\.py$/
+/** What package managers write: `Cargo.lock`, `package-lock.json`, `go.sum`, … */
+const LOCKS =
+  /(^|\/)([^/]+\.lock|[^/]*\.lock\.(json|hcl)|package-lock\.json|npm-shrinkwrap\.json|pnpm-lock\.yaml|packages\.lock\.json|gradle\.lockfile|bun\.lockb|go\.sum|Package\.resolved)$/
+/** What other programs write, by where it lies or how it is called. */
+const WRITTEN =
+  /(^|\/)(dist|vendor|node_modules|generated|__generated__|__snapshots__)\/|(^|\/)zz_generated[^/]*$|[^/][._](generated|gen|g|freezed|pb|designer)\.[a-z]+$|\.(min\.(js|css)|snap|map|pb\.go|pbxproj)$|_pb2(_grpc)?\.pyi?$/i
 
 /** Files that people do not read line by line: locks, and what programs wrote. */
-export const isFolded = (path: string) => FOLDED.test(path)
+export const isFolded = (path: string) => LOCKS.test(path) || WRITTEN.test(path)
 /** Past this many lines a file waits until it is wanted. */
 export const MANY_LINES = 600

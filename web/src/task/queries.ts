@@ -1,6 +1,6 @@
 /** What the page remembers of tasks. The stream keeps it fresh. */
 import { type QueryClient, queryOptions } from '@tanstack/react-query'
-import { call, callJson, callList } from '../api/call'
+import { callJson, callList } from '../api/call'
 import { attemptKey } from '../api/client'
 import { putSandbox } from '../api/fold'
 import { keys, sandboxes } from '../api/queries'
@@ -80,13 +80,6 @@ export interface DiffPlace {
   key: readonly unknown[]
   address: string
 }
-
-export const diff = ({ key, address }: DiffPlace) =>
-  queryOptions({
-    queryKey: key,
-    queryFn: async ({ signal }) => (await call(address, { signal })).text(),
-    staleTime: 10_000,
-  })
 
 /** What a task changed against its base; or, with `since`, against one of its checkpoints. */
 export const diffOf = (task: Task, since?: number): DiffPlace => ({

@@ -3,6 +3,7 @@
 mod agents;
 mod audit;
 mod bulk;
+mod diffs;
 mod events;
 mod execs;
 mod files;

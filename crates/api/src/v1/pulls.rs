@@ -2,21 +2,22 @@
 
 use axum::{
     extract::{FromRequestParts, Path, State},
-    http::{header, request::Parts},
-    response::{IntoResponse, Response},
+    http::request::Parts,
+    response::Response,
 };
 use carrel_control::{MergeRefused, Paging, PullQuery};
 use carrel_model::{
     Branch, RepoName,
     public::{
-        CheckView, CommentView, FieldProblem, NewAutoMerge, NewMerge, NewPull, NewPullComment, NewPullReview, Page,
-        Problem as ProblemBody, PullPhase, PullView, ReviewView,
+        CheckView, CommentView, DiffFileView, FieldProblem, NewAutoMerge, NewMerge, NewPull, NewPullComment,
+        NewPullReview, Page, Problem as ProblemBody, PullPhase, PullView, ReviewView,
     },
 };
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
+use super::diffs::{AskedFiles, Files, packed, patch};
 use crate::{
     door::{Asker, Created, Json, Limit, OptionalJson, Problem, Query, Waited, from_text},
     house::Doors,
@@ -26,7 +27,7 @@ pub(super) fn routes() -> OpenApiRouter<Doors> {
     OpenApiRouter::new()
         .routes(routes!(list, open))
         .routes(routes!(get))
-        .routes(routes!(diff))
+        .merge(packed(OpenApiRouter::new().routes(routes!(diff)).routes(routes!(diff_files))))
         .routes(routes!(comments, comment))
         .routes(routes!(reviews, review))
         .routes(routes!(checks))
@@ -136,14 +137,33 @@ async fn get(
     Ok(axum::Json(doors.control.pulls().get(&grant, &repo, number).await?))
 }
 
-/// Shows what a pull request changes, as a unified diff against its base.
+/// Shows what a pull request changes, as a unified diff against its base: all of it, or the files that are named.
 #[utoipa::path(get, path = "/pulls/{repo}/{number}/diff", operation_id = "diff_pull", tag = "pulls",
-    params(("repo" = RepoName, Path), ("number" = u64, Path)),
+    params(("repo" = RepoName, Path), ("number" = u64, Path), Files),
     responses((status = 200, description = "The diff.", body = String, content_type = "text/x-diff"),
         (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
-async fn diff(State(doors): State<Doors>, Asker(grant): Asker, At { repo, number }: At) -> Result<Response, Problem> {
-    let text = doors.control.pulls().diff(&grant, &repo, number).await?;
-    Ok(([(header::CONTENT_TYPE, "text/x-diff; charset=utf-8")], text).into_response())
+async fn diff(
+    State(doors): State<Doors>,
+    Asker(grant): Asker,
+    At { repo, number }: At,
+    AskedFiles(extract): AskedFiles,
+) -> Result<Response, Problem> {
+    Ok(patch(doors.control.pulls().diff(&grant, &repo, number, &extract).await?))
+}
+
+/// Lists the files that a pull request changes, without their lines, in the order of the diff. One whose branch was never
+/// fetched, because it is somebody else's copy of the repository, is answered with a conflict: its diff is known whole.
+#[utoipa::path(get, path = "/pulls/{repo}/{number}/diff/files", operation_id = "diff_pull_files", tag = "pulls",
+    params(("repo" = RepoName, Path), ("number" = u64, Path)),
+    responses((status = 200, description = "The files.", body = Page<DiffFileView>),
+        (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
+async fn diff_files(
+    State(doors): State<Doors>,
+    Asker(grant): Asker,
+    At { repo, number }: At,
+) -> Result<axum::Json<Page<DiffFileView>>, Problem> {
+    let items = doors.control.pulls().diff_files(&grant, &repo, number).await?;
+    Ok(axum::Json(Page { items, next: None }))
 }
 
 /// Lists what was said at a pull request, on lines and in general, the oldest first.

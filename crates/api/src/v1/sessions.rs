@@ -2,17 +2,13 @@
 
 use std::sync::Arc;
 
-use axum::{
-    extract::State,
-    http::header,
-    response::{IntoResponse, Response},
-};
+use axum::{extract::State, response::Response};
 use carrel_control::{Paging, SessionQuery};
 use carrel_model::{
     AgentId, RepoName, SessionId,
     public::{
-        NewInterruption, NewMessage, NewSession, NewSessionFork, NewSessionTask, Page, Problem as ProblemBody,
-        SandboxView, SessionView, TaskView, Timeline,
+        DiffFileView, NewInterruption, NewMessage, NewSession, NewSessionFork, NewSessionTask, Page,
+        Problem as ProblemBody, SandboxView, SessionView, TaskView, Timeline,
     },
     session::{Moment, SessionPhase},
 };
@@ -21,8 +17,9 @@ use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
+    diffs::{Asked, Between, Files, packed, patch},
     reports::At,
-    tasks::{Between, Wait},
+    tasks::Wait,
 };
 use crate::{
     door::{AskedOnce, Asker, Created, Json, Limit, Name, OptionalJson, Problem, Query, Waited, from_text},
@@ -35,7 +32,7 @@ pub(super) fn routes() -> OpenApiRouter<Doors> {
         .routes(routes!(get, close))
         .routes(routes!(say, messages))
         .routes(routes!(interrupt))
-        .routes(routes!(diff))
+        .merge(packed(OpenApiRouter::new().routes(routes!(diff)).routes(routes!(diff_files))))
         .routes(routes!(open))
         .routes(routes!(fork))
         .routes(routes!(task))
@@ -199,18 +196,31 @@ async fn interrupt(
     Ok(axum::Json(doors.control.sessions().interrupt(&grant, &id, asked).await?))
 }
 
-/// What a session changed since it began, as a patch.
-#[utoipa::path(get, path = "/sessions/{id}/diff", operation_id = "session_diff", tag = "sessions", params(("id" = SessionId, Path), Between),
+/// What a session changed since it began, as a patch: all of it, or the files that are named.
+#[utoipa::path(get, path = "/sessions/{id}/diff", operation_id = "session_diff", tag = "sessions", params(("id" = SessionId, Path), Between, Files),
     responses((status = 200, description = "The difference.", body = String, content_type = "text/x-diff"),
         (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
 async fn diff(
     State(doors): State<Doors>,
     Asker(grant): Asker,
     Name(id): Name<SessionId>,
-    Query(between): Query<Between>,
+    Asked(extract): Asked,
 ) -> Result<Response, Problem> {
-    let diff = doors.control.sessions().diff(&grant, &id, between.from, between.to).await?;
-    Ok(([(header::CONTENT_TYPE, "text/x-diff; charset=utf-8")], diff).into_response())
+    Ok(patch(doors.control.sessions().diff(&grant, &id, &extract).await?))
+}
+
+/// Lists the files that a session changed since it began, without their lines, in the order of the patch.
+#[utoipa::path(get, path = "/sessions/{id}/diff/files", operation_id = "session_diff_files", tag = "sessions", params(("id" = SessionId, Path), Between),
+    responses((status = 200, description = "The files.", body = Page<DiffFileView>),
+        (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
+async fn diff_files(
+    State(doors): State<Doors>,
+    Asker(grant): Asker,
+    Name(id): Name<SessionId>,
+    Query(between): Query<Between>,
+) -> Result<axum::Json<Page<DiffFileView>>, Problem> {
+    let items = doors.control.sessions().diff_files(&grant, &id, between.from, between.to).await?;
+    Ok(axum::Json(Page { items, next: None }))
 }
 
 /// Opens a sandbox with the files of a checkpoint, to look around in.

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use axum::{
     extract::State,
-    http::header,
     response::{IntoResponse, Response},
 };
 use carrel_control::{Paging, TaskQuery, TaskWaited, Verb};
@@ -12,7 +11,8 @@ use carrel_model::{
     AgentId, Grant, RepoName, TaskId,
     number::Whole,
     public::{
-        NewAttempts, NewMessage, NewTask, Page, Problem as ProblemBody, TaskChange, TaskPage, TaskView, Timeline,
+        DiffFileView, NewAttempts, NewMessage, NewTask, Page, Problem as ProblemBody, TaskChange, TaskPage, TaskView,
+        Timeline,
     },
     task::TaskPhase,
 };
@@ -20,7 +20,10 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::sessions::Part;
+use super::{
+    diffs::{Asked, Between, Files, packed, patch},
+    sessions::Part,
+};
 use crate::{
     door::{AskedOnce, Asker, Created, Json, Limit, Name, OptionalJson, Problem, Query, Waited, from_text},
     house::Doors,
@@ -39,7 +42,7 @@ pub(super) fn routes() -> OpenApiRouter<Doors> {
         .routes(routes!(message))
         .routes(routes!(fork))
         .routes(routes!(timeline))
-        .routes(routes!(diff))
+        .merge(packed(OpenApiRouter::new().routes(routes!(diff)).routes(routes!(diff_files))))
 }
 
 /// Whether to wait, for what, and how long.
@@ -289,30 +292,29 @@ async fn timeline(
     Ok(axum::Json(doors.control.tasks().timeline(&grant, id, part.after(), part.limit()).await?))
 }
 
-#[derive(Debug, Default, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields, default)]
-#[into_params(parameter_in = Query)]
-pub(super) struct Between {
-    /// From this checkpoint on, by its place in the timeline; from the base when left out.
-    #[param(value_type = Option<i64>)]
-    #[serde(deserialize_with = "from_text")]
-    pub(super) from: Option<i64>,
-    /// Up to this checkpoint; up to the newest work when left out.
-    #[param(value_type = Option<i64>)]
-    #[serde(deserialize_with = "from_text")]
-    pub(super) to: Option<i64>,
-}
-
-/// What a task changes against its base, as a patch.
-#[utoipa::path(get, path = "/tasks/{id}/diff", operation_id = "task_diff", tag = "tasks", params(("id" = TaskId, Path), Between),
+/// What a task changes against its base, as a patch: all of it, or the files that are named.
+#[utoipa::path(get, path = "/tasks/{id}/diff", operation_id = "task_diff", tag = "tasks", params(("id" = TaskId, Path), Between, Files),
     responses((status = 200, description = "The difference.", body = String, content_type = "text/x-diff"),
         (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
 async fn diff(
     State(doors): State<Doors>,
     Asker(grant): Asker,
     Name(id): Name<TaskId>,
-    Query(between): Query<Between>,
+    Asked(extract): Asked,
 ) -> Result<Response, Problem> {
-    let diff = doors.control.tasks().diff(&grant, id, between.from, between.to).await?;
-    Ok(([(header::CONTENT_TYPE, "text/x-diff; charset=utf-8")], diff).into_response())
+    Ok(patch(doors.control.tasks().diff(&grant, id, &extract).await?))
+}
+
+/// Lists the files that a task changes against its base, without their lines, in the order of the patch.
+#[utoipa::path(get, path = "/tasks/{id}/diff/files", operation_id = "task_diff_files", tag = "tasks", params(("id" = TaskId, Path), Between),
+    responses((status = 200, description = "The files.", body = Page<DiffFileView>),
+        (status = "default", description = "A problem.", body = ProblemBody, content_type = "application/problem+json")))]
+async fn diff_files(
+    State(doors): State<Doors>,
+    Asker(grant): Asker,
+    Name(id): Name<TaskId>,
+    Query(between): Query<Between>,
+) -> Result<axum::Json<Page<DiffFileView>>, Problem> {
+    let items = doors.control.tasks().diff_files(&grant, id, between.from, between.to).await?;
+    Ok(axum::Json(Page { items, next: None }))
 }

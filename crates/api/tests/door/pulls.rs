@@ -105,6 +105,64 @@ on_both_databases! {
         database.drop().await;
     }
 
+    async fn a_large_change_is_listed_file_by_file_and_its_lines_are_read_for_those_that_are_named(database: TestDatabase) {
+        let house = House::open(&database).await;
+        let work = hosted(&house, json!({"merge": "merge"})).await;
+        work.commit("old name.txt", "kept 1\nkept 2\nkept 3\nkept 4\n").await;
+        work.commit("pic.bin", "\u{0}one").await;
+        work.git(&["push", "-q", "origin", "main"]).await;
+        work.git(&["checkout", "-q", "-B", "by-hand", "main"]).await;
+        work.git(&["mv", "old name.txt", "näher.txt"]).await;
+        work.git(&["rm", "-q", "README"]).await;
+        work.commit("näher.txt", "kept 1\nkept 2\nkept 3\nkept 4\nand 5\n").await;
+        work.commit("pic.bin", "\u{0}two").await;
+        std::fs::create_dir(work.folder.join("many")).unwrap();
+        for at in 0..300 {
+            std::fs::write(work.folder.join(format!("many/{at}.txt")), format!("{at}\n")).unwrap();
+        }
+        work.commit(":(glob)*", "odd\n").await;
+        work.git(&["push", "-q", "origin", "by-hand"]).await;
+        let pull = open(&house, "by-hand").await;
+        assert_eq!(pull["task_id"], Value::Null);
+
+        let files = get(&house, "/own/1/diff/files").await["items"].as_array().unwrap().clone();
+        assert_eq!(files.len(), 304);
+        let file = |path: &str| files.iter().find(|file| file["path"] == path).unwrap();
+        let counts = |path: &str| (file(path)["status"].clone(), file(path)["additions"].clone(), file(path)["deletions"].clone());
+        assert_eq!(counts("README"), (json!("removed"), json!(0), json!(3)));
+        assert_eq!(counts("many/299.txt"), (json!("added"), json!(1), json!(0)));
+        assert_eq!(counts("näher.txt"), (json!("renamed"), json!(1), json!(0)));
+        assert_eq!((&file("näher.txt")["old_path"], &file("pic.bin")["binary"]), (&json!("old name.txt"), &json!(true)));
+        assert_eq!((&file("many/0.txt")["new_mode"], &file("many/0.txt")["old_id"]), (&json!("100644"), &Value::Null));
+
+        let lines = async |query: &str| {
+            let diff = house.request(Method::GET, &format!("/api/v1/pulls/own/1/diff?{query}")).send().await.unwrap();
+            assert_eq!(diff.status(), StatusCode::OK);
+            diff.text().await.unwrap()
+        };
+        let some = lines("path=many/7.txt&path=many/8.txt&renames=false").await;
+        assert_eq!(some.matches("diff --git").count(), 2, "{some}");
+        assert!(some.contains("+7\n") && some.contains(file("many/8.txt")["new_id"].as_str().unwrap()), "{some}");
+        let moved = lines("path=n%C3%A4her.txt&path=old%20name.txt").await;
+        assert!(moved.contains("rename from old name.txt") && moved.contains("+and 5"), "{moved}");
+        let odd = lines("path=%3A(glob)*").await;
+        assert_eq!((odd.matches("diff --git").count(), odd.contains("+odd")), (1, true), "a name is only a name: {odd}");
+        assert_eq!(lines("path=nothing").await, "");
+        let packed = house.request(Method::GET, "/api/v1/pulls/own/1/diff").header("accept-encoding", "gzip");
+        assert_eq!(packed.send().await.unwrap().headers()["content-encoding"], "gzip");
+        assert_eq!(lines("").await.matches("diff --git").count(), 304);
+        refused(422, house.request(Method::GET, "/api/v1/pulls/own/1/diff?path=")).await;
+        refused(422, house.request(Method::GET, &format!("/api/v1/pulls/own/1/diff?{}", "path=a&".repeat(101)))).await;
+        refused(404, house.request(Method::GET, "/api/v1/pulls/own/9/diff/files")).await;
+
+        // Its base has all of it now; what it changed is still known.
+        assert_eq!(merge(&house, &json!(1)).await.0, StatusCode::OK);
+        assert_eq!(get(&house, "/own/1/diff/files").await["items"].as_array().unwrap().len(), 304);
+        assert!(lines("path=many/7.txt").await.contains("+7\n"));
+        house.close().await;
+        database.drop().await;
+    }
+
     async fn a_draft_becomes_ready_and_what_is_to_be_merged_by_itself_is_and_its_commits_are_kept(database: TestDatabase) {
         let house = House::open(&database).await;
         let work = hosted(&house, json!({})).await;

@@ -8,6 +8,7 @@ pub(crate) mod cards;
 mod chatter;
 pub(crate) mod copies;
 pub(crate) mod denials;
+pub(crate) mod diffs;
 pub(crate) mod events;
 pub(crate) mod execs;
 mod fetching;

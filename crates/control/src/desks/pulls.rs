@@ -7,13 +7,16 @@ use carrel_model::{
     Action, Branch, Grant, RepoName, Subject,
     audit::{AuditLine, Outcome},
     public::{
-        CheckView, CommentView, NewAutoMerge, NewMerge, NewPull, NewPullComment, NewPullReview, Page, PullPhase,
-        PullView, ReviewView, Side, Verdict,
+        CheckView, CommentView, DiffFileView, NewAutoMerge, NewMerge, NewPull, NewPullComment, NewPullReview, Page,
+        PullPhase, PullView, ReviewView, Side, Verdict,
     },
 };
 use carrel_store::PullFilter;
 
-use super::repos::find;
+use super::{
+    diffs::{Extract, Span},
+    repos::find,
+};
 use crate::{
     Error, Foreseen, LetterRefused, Live, MergeRefused, MergeWish, Merged, Moved, Paging, Posted,
     forges::forge_as,
@@ -102,10 +105,43 @@ impl PullsDesk<'_> {
         }
     }
 
-    /// What a pull changes, as a unified diff.
-    pub async fn diff(&self, grant: &Grant, repo: &RepoName, number: u64) -> Result<String, Error> {
+    /// What a pull changes, as a unified diff: of all files as its forge tells it, or of those that were named.
+    pub async fn diff(&self, grant: &Grant, repo: &RepoName, number: u64, extract: &Extract) -> Result<Vec<u8>, Error> {
+        extract.check()?;
         let forge = self.reach(grant, Action::RepoRead, repo).await?;
-        Ok(forge.diff(PullNumber(number)).await?)
+        if extract.paths.is_empty() {
+            return Ok(forge.diff(PullNumber(number)).await?.into_bytes());
+        }
+        // One file after another is asked for: its forge is not asked each time where its branch is.
+        let seen = self.house.store.seen_pulls().find(repo, number).await?;
+        let pull = match seen {
+            Some(pull) => pull,
+            None => self.get(grant, repo, number).await?,
+        };
+        self.span(&pull).await?.patch(extract).await
+    }
+
+    /// The files that a pull changes, without their lines. Only those of what was fetched can be told.
+    pub async fn diff_files(&self, grant: &Grant, repo: &RepoName, number: u64) -> Result<Vec<DiffFileView>, Error> {
+        let pull = self.get(grant, repo, number).await?;
+        self.span(&pull).await?.files().await
+    }
+
+    async fn span(&self, pull: &PullView) -> Result<Span, Error> {
+        let mirror = self.house.library.mirror(&pull.repo).await?;
+        let away = || Error::Conflict {
+            why: format!("what pull request {} changes was not fetched: read its whole diff", pull.number),
+        };
+        if !mirror.has(&pull.head_commit).await? {
+            return Err(away());
+        }
+        let task = match pull.task_id {
+            Some(id) => self.house.store.tasks().find(id).await?,
+            None => None,
+        };
+        let ahead = task.map_or(0, |task| u64::from(task.ahead));
+        let from = mirror.left_at(&pull.base, &pull.head_commit, ahead).await?.ok_or_else(away)?;
+        Ok(Span { mirror, from, to: pull.head_commit.clone() })
     }
 
     /// What was said at a pull, the oldest first.

@@ -8,13 +8,14 @@ use std::sync::Arc;
 use carrel_git::{GitError, Move};
 use carrel_model::{
     Action, Branch, CommitId, Grant, Holder, RefName, RepoName, SessionId, Subject,
-    public::{NewSessionFork, NewSessionTask, NewTask, SandboxView, SessionView, TaskView},
+    public::{DiffFileView, NewSessionFork, NewSessionTask, NewTask, SandboxView, SessionView, TaskView},
     session::{Moment, Session},
 };
 
 use super::{
     agents,
     cards::{Talk, new_session},
+    diffs::{Extract, Span},
     opening::{self, Past},
     repos,
     sessions::check_title,
@@ -29,13 +30,35 @@ const PAGE: u32 = 1000;
 
 impl SessionsDesk<'_> {
     /// What a session changed, as text: from where it began up to its newest save, or between two checkpoints.
-    pub async fn diff(
+    pub async fn diff(&self, grant: &Grant, id: &SessionId, extract: &Extract) -> Result<Vec<u8>, Error> {
+        extract.check()?;
+        match self.span(grant, id, extract.from, extract.to).await? {
+            Some(span) => span.patch(extract).await,
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// The files that a session changed, without their lines.
+    pub async fn diff_files(
         &self,
         grant: &Grant,
         id: &SessionId,
         from: Option<i64>,
         to: Option<i64>,
-    ) -> Result<Vec<u8>, Error> {
+    ) -> Result<Vec<DiffFileView>, Error> {
+        match self.span(grant, id, from, to).await? {
+            Some(span) => span.files().await,
+            None => Ok(Vec::new()),
+        }
+    }
+
+    async fn span(
+        &self,
+        grant: &Grant,
+        id: &SessionId,
+        from: Option<i64>,
+        to: Option<i64>,
+    ) -> Result<Option<Span>, Error> {
         let session = self.look(grant, id, Action::SessionRead).await?;
         let (repo, base) = self.place_of(&session).await?;
         let mirror = self.house.library.mirror(repo).await?;
@@ -48,15 +71,12 @@ impl SessionsDesk<'_> {
             Some(seq) => Some(at(seq).await?),
             None => self.newest(&session, repo).await?,
         };
-        let Some(newest) = newest else { return Ok(Vec::new()) };
+        let Some(newest) = newest else { return Ok(None) };
         let began = match from {
             Some(seq) => Some(at(seq).await?),
             None => mirror.left_at(&base, &newest, 0).await?.or_else(|| session.base_commit.clone()),
         };
-        match began {
-            Some(began) => Ok(mirror.patch(&began, &newest).await?),
-            None => Ok(Vec::new()),
-        }
+        Ok(began.map(|began| Span { mirror, from: began, to: newest }))
     }
 
     /// Opens a sandbox with the files of a checkpoint. It is nobody's desk: nothing is saved from it.

@@ -6,7 +6,9 @@ use carrel_model::{
     Action, AgentId, Authority, Branch, CommitId, Grant, RepoName, Subject, TaskId,
     agent::Voice,
     audit::{AuditLine, Outcome},
-    public::{Happening, NewAttempts, NewMessage, NewTask, TaskChange, TaskPage, TaskView, Timeline, micros},
+    public::{
+        DiffFileView, Happening, NewAttempts, NewMessage, NewTask, TaskChange, TaskPage, TaskView, Timeline, micros,
+    },
     session::{MomentKind, Session},
     task::{BUDGET_MARK, NeedsReason, Task, TaskPhase, TaskWant},
 };
@@ -15,6 +17,7 @@ use carrel_store::{News, TaskFilter, Tx};
 use super::{
     agents,
     cards::{Card, Fork, Talk, base_of, check_dependencies, moment, write},
+    diffs::{Extract, Span},
     quotas, repos, see_request,
     verbs::{Verb, apply, take_up},
 };
@@ -355,7 +358,29 @@ impl TasksDesk<'_> {
     }
 
     /// What a task changes, as text: from where it left the base up to its newest save, or between two checkpoints.
-    pub async fn diff(&self, grant: &Grant, id: TaskId, from: Option<i64>, to: Option<i64>) -> Result<Vec<u8>, Error> {
+    pub async fn diff(&self, grant: &Grant, id: TaskId, extract: &Extract) -> Result<Vec<u8>, Error> {
+        extract.check()?;
+        match self.span(grant, id, extract.from, extract.to).await? {
+            Some(span) => span.patch(extract).await,
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// The files that a task changes, without their lines.
+    pub async fn diff_files(
+        &self,
+        grant: &Grant,
+        id: TaskId,
+        from: Option<i64>,
+        to: Option<i64>,
+    ) -> Result<Vec<DiffFileView>, Error> {
+        match self.span(grant, id, from, to).await? {
+            Some(span) => span.files().await,
+            None => Ok(Vec::new()),
+        }
+    }
+
+    async fn span(&self, grant: &Grant, id: TaskId, from: Option<i64>, to: Option<i64>) -> Result<Option<Span>, Error> {
         let task = self.look(grant, id, Action::TaskRead).await?;
         let mirror = self.house.library.mirror(&task.repo).await?;
         let at = async |seq: i64| {
@@ -372,7 +397,7 @@ impl TasksDesk<'_> {
             (None, Some(head)) if mirror.has(head).await? => Some(head.clone()),
             (newest, _) => newest,
         };
-        let Some(newest) = newest else { return Ok(Vec::new()) };
+        let Some(newest) = newest else { return Ok(None) };
         let base = match from {
             Some(seq) => Some(at(seq).await?),
             None => {
@@ -380,10 +405,7 @@ impl TasksDesk<'_> {
                 mirror.left_at(&task.base, &newest, ahead).await?.or_else(|| task.base_commit.clone())
             }
         };
-        match base {
-            Some(base) => Ok(mirror.patch(&base, &newest).await?),
-            None => Ok(Vec::new()),
-        }
+        Ok(base.map(|base| Span { mirror, from: base, to: newest }))
     }
 
     /// Waits until a task is in a phase, follows the journal on the caller's behalf.

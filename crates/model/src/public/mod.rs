@@ -6,6 +6,7 @@ mod area;
 mod ask;
 mod bulk;
 mod command;
+mod diff;
 mod entry;
 mod exec;
 mod hook;
@@ -31,6 +32,7 @@ pub use ask::{
 };
 pub use bulk::{BulkAnswer, BulkVerb, MOST_AT_ONCE, NewBulk};
 pub use command::{AgentChange, CommandRulesChange, MoreHosts};
+pub use diff::{DiffFileView, FileStatus};
 pub use entry::{Cursor, Drain, Entry, Happening, Kind, Reset};
 pub use exec::{
     Activity, Command, ExecSignal, ExecSize, ExecView, Executed, FileEntry, FileKind, LogLine, NewExec, StatsView,

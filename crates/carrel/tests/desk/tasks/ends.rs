@@ -112,6 +112,20 @@ async fn a_card_is_compared_between_any_two_checkpoints_and_another_attempt_begi
     assert!(between.contains("\n one\n+two\n") && !between.contains("three"), "{between}");
     let back = diff(format!("from={}&to={}", saves[2]["seq"], saves[0]["seq"])).await;
     assert!(back.contains("-two\n-three"), "{back}");
+    let files = async |query: String| yard.look(&format!("/api/v1/tasks/1/diff/files?{query}")).await["items"].clone();
+    let all = files(String::new()).await;
+    assert_eq!(
+        (&all[0]["path"], &all[0]["status"], &all[0]["additions"]),
+        (&json!("draft.txt"), &json!("added"), &json!(3))
+    );
+    let part = files(format!("from={}&to={}", saves[0]["seq"], saves[1]["seq"])).await;
+    assert_eq!(
+        (&part[0]["status"], &part[0]["additions"], part.as_array().unwrap().len()),
+        (&json!("modified"), &json!(1), 1)
+    );
+    let named = diff(format!("from={}&to={}&path=draft.txt", saves[0]["seq"], saves[1]["seq"])).await;
+    assert!(named.contains("\n one\n+two\n"), "{named}");
+    assert_eq!(diff("path=other.txt".into()).await, "");
 
     let asked = json!({"from": saves[1]["seq"], "agent": "reader"});
     let fork = yard.post("/api/v1/tasks/1/fork", asked).await["items"][0].clone();

@@ -308,6 +308,14 @@ async fn each_turn_of_a_session_is_a_checkpoint_to_compare_with_to_open_and_to_g
     let until = yard.patch_of(&format!("{path}/diff?to={}", saves[1]["seq"])).await;
     assert!(until.contains("+one") && !until.contains("two"), "{until}");
     assert_eq!(yard.refused(Method::GET, &format!("{path}/diff?from=1")).await, StatusCode::NOT_FOUND);
+    let files = yard.look(&format!("{path}/diff/files?from={}", saves[1]["seq"])).await;
+    assert_eq!(
+        (&files["items"][0]["path"], &files["items"][0]["additions"]),
+        (&json!("notes.txt"), &json!(1)),
+        "{files}"
+    );
+    let named = yard.patch_of(&format!("{path}/diff?path=notes.txt&renames=false")).await;
+    assert!(named.contains("+one\n+two"), "{named}");
 
     let opened = yard.post(&format!("{path}/open?from={}", saves[1]["seq"]), json!({})).await;
     let desk = opened["id"].as_str().unwrap();

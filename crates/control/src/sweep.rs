@@ -19,6 +19,12 @@ pub(crate) async fn walk(house: Arc<House>) {
     round.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         round.tick().await;
+        if let Err(error) = house.store.forget_the_future().await {
+            tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "what waits for a clock that was set back still does"
+            );
+        }
         // Side by side: one that is far away, or does not answer, holds up nobody else's.
         let sweeps = house.providers.values().map(|post| async {
             post.probe().await;

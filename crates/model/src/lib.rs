@@ -8,6 +8,7 @@ pub mod agent;
 pub mod area;
 pub mod audit;
 pub mod breaker;
+pub mod clock;
 pub mod command;
 pub mod exec;
 pub mod git;

@@ -17,6 +17,7 @@ use utoipa::ToSchema;
 use crate::{
     AgentId, Branch, CommitId, KeyId, ProviderName, RepoName, SandboxId, SessionId, TaskId,
     area::Claim,
+    clock::is_from_the_future,
     number::Whole,
     public::{CheckState, PullPhase, PullView},
     sandbox::{Isolation, Network},
@@ -386,7 +387,12 @@ impl Task {
 
     /// When a keeper should look again, if nothing else happens.
     pub fn look_at(&self, now: Timestamp) -> Option<Timestamp> {
-        self.is_due().then(|| self.next_attempt_at.map_or(now, |next| next.max(now)))
+        self.is_due().then(|| self.next_try(now).map_or(now, |next| next.max(now)))
+    }
+
+    /// Until when it rests before it is tried again.
+    pub fn next_try(&self, now: Timestamp) -> Option<Timestamp> {
+        self.next_attempt_at.filter(|_| !is_from_the_future(self.updated_at, now))
     }
 
     /// It cannot go on without a person.

@@ -76,7 +76,7 @@ use std::sync::{
     atomic::{AtomicI64, Ordering},
 };
 
-use carrel_model::Timestamp;
+use carrel_model::{Timestamp, clock};
 use jiff::SignedDuration;
 
 /// A handle on the database. Clones share it.
@@ -128,6 +128,22 @@ impl Store {
     pub fn move_clock(&self, by: SignedDuration) {
         let by = i64::try_from(by.as_micros()).unwrap_or(i64::MAX);
         self.inner.clock_ahead.fetch_add(by, Ordering::Relaxed);
+    }
+
+    /// What waits for a moment that was named by a clock which is set back since is due now.
+    pub async fn forget_the_future(&self) -> Result<(), StoreError> {
+        let now = self.now();
+        for table in ["tasks", "sandboxes"] {
+            let waits = "due_at > $1 AND updated_at > $1";
+            let look = format!("SELECT 1 AS one FROM {table} WHERE {waits} LIMIT 1");
+            if self.sql().fetch_optional(look, sql::args![now + clock::SKEW]).await?.is_some() {
+                let change = format!("UPDATE {table} SET due_at = $2 WHERE {waits}");
+                let mut work = self.sql().begin().await?;
+                work.execute(change, sql::args![now + clock::SKEW, now]).await?;
+                work.commit().await?;
+            }
+        }
+        Ok(())
     }
 
     /// Compares clocks with the database again.

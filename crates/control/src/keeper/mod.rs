@@ -228,7 +228,7 @@ async fn tend(house: &Arc<House>, mut leased: Leased, slot: &Slot) -> Result<(),
     loop {
         let now = house.store.now();
         let sandbox = &leased.sandbox;
-        let waits = sandbox.next_attempt_at.is_some_and(|next| next > now);
+        let waits = sandbox.next_try(now).is_some_and(|next| next > now);
         let Some(step) = sandbox.step_at(now).filter(|_| !waits && !house.keeper.stop.is_cancelled()) else {
             return Ok(release(house, &leased).await?);
         };

@@ -73,7 +73,8 @@ pub(crate) async fn tend(house: &Arc<House>, leased: LeasedTask, bell: &Notify) 
     let (id, lease) = (leased.task.id, leased.lease);
     loop {
         let task = house.store.tasks().find(id).await?.ok_or_else(|| no_task(id))?;
-        let waits = task.next_attempt_at.is_some_and(|next| next > house.store.now());
+        let now = house.store.now();
+        let waits = task.next_try(now).is_some_and(|next| next > now);
         let Some(step) = step_of(&task).filter(|_| !waits) else { return release(house, id, lease).await };
         if let Some(desk) = task.sandbox_id.as_ref().filter(|_| house.nodes.has_fellows()) {
             match desk::stands(house, desk).await? {

@@ -22,7 +22,7 @@ pub use usage::Usage;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::{KeyId, NodeId, SandboxId};
+use crate::{KeyId, NodeId, SandboxId, clock::is_from_the_future};
 
 /// A sandbox, as its row remembers it.
 #[derive(Debug, Clone, PartialEq)]
@@ -137,10 +137,15 @@ impl Sandbox {
     /// When a keeper should look again, if nothing else happens: to act, to try again, or because a time is up.
     pub fn look_at(&self, now: Timestamp) -> Option<Timestamp> {
         if self.step_at(now).is_some() {
-            return Some(self.next_attempt_at.map_or(now, |next| next.max(now)));
+            return Some(self.next_try(now).map_or(now, |next| next.max(now)));
         }
         let moves = |then: &Timestamp| now < *then && self.phase.step_towards(self.want_at(*then)).is_some();
         [Some(self.expires_at), self.idle_at].into_iter().flatten().filter(moves).min()
+    }
+
+    /// Until when it rests before it is tried again.
+    pub fn next_try(&self, now: Timestamp) -> Option<Timestamp> {
+        self.next_attempt_at.filter(|_| !is_from_the_future(self.updated_at, now))
     }
 
     /// Whether nothing has happened in it for longer than it was given.

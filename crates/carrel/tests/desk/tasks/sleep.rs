@@ -4,10 +4,11 @@ use carrel_model::{
     public::{Entry, Happening, SandboxView},
     sandbox::{Lifetime, Phase, Want},
 };
+use carrel_testkit::Setup;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::yard::Yard;
+use crate::yard::{Yard, engine};
 
 /// Adds a line for each thing that it is asked.
 const WORKS: &str = "echo \"$CARREL_PROMPT\" >>asked.txt; git add -A; git commit -qm 'feat: one more line'; echo noted";
@@ -252,5 +253,28 @@ async fn whoever_is_there_when_the_machine_wakes_after_hours_is_not_put_to_sleep
     let (ran, ()) = tokio::join!(waiting, jump);
     assert_eq!(ran["stdout"], "here\n", "{ran}");
     yard.remove(&sandbox).await;
+    yard.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_that_rests_is_not_forgotten_for_hours_when_the_clock_is_set_back() {
+    let mut setup = Setup { engine: Some(engine()), ..Setup::default() };
+    setup.patience.first_retry = std::time::Duration::from_secs(3600);
+    setup.patience.longest_retry = std::time::Duration::from_secs(3600);
+    let yard = Yard::built(setup).await;
+    yard.hosted("hello", json!({})).await;
+    yard.agent("mortal", &format!("test -e /tmp/died || {{ touch /tmp/died; kill -9 $$; }}; {WORKS}")).await;
+    let mut events = yard.house.events("?after=0&kind=task").await;
+    let asked = json!({"repo": "hello", "agent": "mortal", "title": "Go on", "start": true});
+    let task = yard.post("/api/v1/tasks", asked).await;
+    // It rests for an hour, and then it is yesterday.
+    loop {
+        let Happening::Task { task } = events.entry().await.happening else { continue };
+        if task.next_attempt_at.is_some() {
+            break;
+        }
+    }
+    yard.house.store.move_clock(jiff::SignedDuration::from_hours(-24));
+    while yard.look(&format!("/api/v1/tasks/{}", task["id"])).await["phase"] != "in_review" {}
     yard.close().await;
 }

@@ -115,11 +115,11 @@ impl Told {
         }
     }
 
-    /// The files that it left because they are too large.
-    pub(super) fn large(&self) -> Vec<String> {
+    /// The files that it left because they are `large`, or `shut`.
+    pub(super) fn left(&self, because: &str) -> Vec<String> {
         let readable = |path: &str| path.replace(|letter: char| letter.is_control() || letter == '`', "\u{fffd}");
-        let mut found: Vec<String> =
-            self.out.lines().filter_map(|line| line.strip_prefix("large ")).map(readable).collect();
+        let named = |line: &str| line.strip_prefix(because)?.strip_prefix(' ').map(readable);
+        let mut found: Vec<String> = self.out.lines().filter_map(named).collect();
         found.sort();
         found.dedup();
         found

@@ -59,11 +59,16 @@ pub(crate) async fn save_work(house: &Arc<House>, id: &SandboxId) -> Result<Opti
     let (reference, base) = (holder.saves().to_string(), place.checkout.commit.to_string());
     let errand = Errand::new(inside::SAVE).args([WORKSPACE, &reference, &place.origin, &base, &most.to_string()]);
     let told = errand.run(house, id).await?;
-    let large = told.large();
+    let large =
+        (told.left("large"), format!("Too large to be saved (over {} MiB)", most >> 10), "a push of it is refused too");
+    let shut =
+        (told.left("shut"), "Shut to its owner, so that it cannot be saved".to_owned(), "it is not pushed either");
     let saved = told.commit("save its work")?;
-    if let Err(error) = say_unsaved(house, holder, large, most >> 10).await {
-        // It is tried again with the next save.
-        tracing::warn!(sandbox = %id, error = &error as &dyn std::error::Error, "nobody heard what is too large to be saved");
+    for (paths, why, also) in [large, shut] {
+        if let Err(error) = say_unsaved(house, holder, paths, why, also).await {
+            // It is tried again with the next save.
+            tracing::warn!(sandbox = %id, error = &error as &dyn std::error::Error, "nobody heard what is not saved");
+        }
     }
     if place.is_carried {
         let carrier = carry::Carrier::reach(house, id, repo, &place.checkout).await?;
@@ -78,23 +83,29 @@ pub(crate) async fn save_work(house: &Arc<House>, id: &SandboxId) -> Result<Opti
     Ok(saved)
 }
 
-/// Says on the timeline which files are not saved because they are too large, once for each.
-async fn say_unsaved(house: &Arc<House>, holder: &Holder, large: Vec<String>, most_mb: u64) -> Result<(), Error> {
+/// Says on the timeline which files are not saved, once for each.
+async fn say_unsaved(
+    house: &Arc<House>,
+    holder: &Holder,
+    paths: Vec<String>,
+    why: String,
+    also: &'static str,
+) -> Result<(), Error> {
     let session = match holder {
         Holder::Task(task) => house.store.tasks().find(*task).await?.map(|task| task.session_id),
         Holder::Session(session) => Some(session.clone()),
     };
     let Some(id) = session else { return Ok(()) };
-    let is_said = |session: &Session| large.iter().all(|path| session.unsaved.contains(path));
-    if large.is_empty() || house.store.sessions().find(&id).await?.is_none_or(|session| is_said(&session)) {
+    let is_said = |session: &Session| paths.iter().all(|path| session.unsaved.contains(path));
+    if paths.is_empty() || house.store.sessions().find(&id).await?.is_none_or(|session| is_said(&session)) {
         return Ok(());
     }
     let said = house.store.change(move |tx| {
         Box::pin(async move {
             let Some(mut session) = tx.lock_session(&id).await? else { return Ok(()) };
-            let new: Vec<String> = large.into_iter().filter(|path| !session.unsaved.contains(path)).collect();
+            let new: Vec<String> = paths.into_iter().filter(|path| !session.unsaved.contains(path)).collect();
             if !new.is_empty() {
-                let text = unsaved_in_words(&new, most_mb);
+                let text = unsaved_in_words(&new, &why, also);
                 tx.say(&mut session, moment(MomentKind::Note, Voice::House, text)).await?;
                 session.unsaved.extend(new);
                 tx.put_session(&mut session).await?;
@@ -108,17 +119,13 @@ async fn say_unsaved(house: &Arc<House>, holder: &Holder, large: Vec<String>, mo
 /// So many are named in one note.
 const MOST_NAMED: usize = 10;
 
-fn unsaved_in_words(paths: &[String], most_mb: u64) -> String {
+fn unsaved_in_words(paths: &[String], why: &str, also: &str) -> String {
     let named: Vec<String> = paths.iter().take(MOST_NAMED).map(|path| format!("`{path}`")).collect();
     let more = match paths.len().saturating_sub(MOST_NAMED) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    format!(
-        "Too large to be saved (over {most_mb} MiB): {}{more}. If this desk is lost, so is that; a push of it is refused \
-         too. Everything else is saved.",
-        named.join(", ")
-    )
+    format!("{why}: {}{more}. If this desk is lost, so is that; {also}. Everything else is saved.", named.join(", "))
 }
 
 /// Brings what is new in the repository to a sandbox that cannot fetch it; the others fetch for themselves.
@@ -428,12 +435,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_is_named_as_far_as_it_is_readable() {
+    fn what_is_not_saved_is_named_as_far_as_it_is_readable() {
+        let (why, also) = ("Too large to be saved (over 50 MiB)", "a push of it is refused too");
         assert_eq!(
-            unsaved_in_words(&["a.bin".to_owned(), "b.bin".to_owned()], 50),
+            unsaved_in_words(&["a.bin".to_owned(), "b.bin".to_owned()], why, also),
             "Too large to be saved (over 50 MiB): `a.bin`, `b.bin`. If this desk is lost, so is that; a push of it is \
              refused too. Everything else is saved."
         );
-        assert!(unsaved_in_words(&["x"; 13].map(str::to_owned), 50).contains(" and 3 more. "));
+        assert!(unsaved_in_words(&["x"; 13].map(str::to_owned), why, also).contains(" and 3 more. "));
     }
 }

@@ -20,6 +20,16 @@ if [ -n "$links" ]; then
  files, or leave it out with a line in .gitignore"
     exit 67
 fi
+# What cannot be read would be left out without a word.
+shut=$(find . -path ./.git -prune -o \( -type f -o -type d \) ! -readable -print 2>/dev/null | sed -n 's|^\./||p' |
+    while IFS= read -r path; do
+        g check-ignore -q -- "$path" || printf '%s\n' "$path"
+    done | head -n 5)
+if [ -n "$shut" ]; then
+    say "git cannot read what is shut to its owner: $(printf '%s' "$shut" | tr '\n' ' '); open it (chmod u+rX), or leave it\
+ out with a line in .gitignore"
+    exit 68
+fi
 add_all
 if g diff --cached --quiet --ignore-submodules=dirty HEAD 2>/dev/null; then exit 0; fi
 printf '%s' "$7" | g commit --quiet --no-verify --cleanup=verbatim --file=- >&2

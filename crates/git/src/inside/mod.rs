@@ -6,8 +6,8 @@
 /// Saves the working tree as a commit under the task's name. Its arguments: the working tree, the ref, where to push,
 /// the commit that the work began at (or nothing), the largest file in KiB.
 ///
-/// It prints a line `large PATH` for each of the first fifty files that are too large to be saved, then the commit that
-/// was saved, or nothing when nothing is different from what was saved before.
+/// It prints a line `large PATH` for each of the first fifty files that are too large to be saved, `shut PATH` for each of
+/// the first fifty that cannot be read, then the commit that was saved, or nothing when nothing is different from what was saved before.
 pub const SAVE: &str = concat!(include_str!("prelude.sh"), include_str!("save.sh"));
 
 /// Goes on from a saved commit in a new sandbox. Its arguments: the working tree, the commit, its ref, where to fetch it
@@ -22,7 +22,7 @@ pub const LOOK: &str = concat!(include_str!("prelude.sh"), include_str!("look.sh
 /// the work began at, the author's name and address, the message.
 ///
 /// It prints the commit, or nothing when there is nothing to commit. Exit code 65: conflicts are not resolved; 67: there is
-/// a repository within the repository.
+/// a repository within the repository; 68: files cannot be read.
 pub const COMMIT: &str = concat!(include_str!("prelude.sh"), include_str!("mend.sh"), include_str!("commit.sh"));
 
 /// Takes away the locks that a git has left which was killed, unless one is at work. Its arguments: the working tree, the

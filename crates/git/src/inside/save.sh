@@ -1,7 +1,7 @@
 # Saves a working tree as a commit without touching anything of whoever works there, and pushes it.
 # Arguments: the working tree, the ref, where to push, the commit that it began at (or nothing), and the largest file in KiB.
-# Prints a line `large PATH` for each file that is too large to be saved, then the commit, or nothing when there is nothing
-# new.
+# Prints a line `large PATH` for each file that is too large to be saved, `shut PATH` for each that cannot be read, then the
+# commit, or nothing when there is nothing new.
 ref=$2 url=$3 base=$4 most=$5
 here=$PWD own=$PWD/.git
 # A repository of our own beside theirs: whatever is wrong with theirs does not keep files from being saved.
@@ -69,7 +69,17 @@ if ! g add --all --ignore-errors >/dev/null 2>&1 && ! g ls-files >/dev/null 2>&1
     g add --all --ignore-errors >/dev/null 2>&1 || true
 fi
 head=$(GIT_DIR=$own g rev-parse --verify --quiet 'HEAD^{commit}' || true)
-[ -n "$head" ] || head=$base
+if [ -z "$head" ]; then
+    # Their repository is gone. Where the files are gone with it there is nothing to save, and what was saved before is not
+    # replaced by that; else they stand where the work was when it was saved last.
+    [ -n "$(g ls-files | head -n 1)" ] || exit 0
+    last=$(g ls-remote "$url" "$ref" 2>/dev/null | cut -f 1) || last=
+    if [ -n "$last" ]; then
+        g cat-file -e "$last^{commit}" 2>/dev/null || g fetch -q "$url" "$ref" >&2 || true
+        head=$(g rev-parse --verify --quiet "$last^1^{commit}" || true)
+    fi
+    [ -n "$head" ] || head=$base
+fi
 # What they track although it is ignored.
 GIT_INDEX_FILE=$own/index g ls-files -z --cached --ignored --exclude-standard >"$scratch/kept" 2>/dev/null || true
 if [ -s "$scratch/kept" ]; then
@@ -89,6 +99,12 @@ fi
     g rm -r -q -f --cached --ignore-unmatch -- ":(literal)$inner" >/dev/null 2>&1 || true
     g read-tree --prefix="$inner/" "$held" 2>/dev/null || true
 done
+# What its owner has shut cannot be read by git either, and would be missing without a word.
+find . -path ./.git -prune -o \( -type f -o -type d \) ! -readable -print 2>/dev/null | sed -n 's|^\./||p' |
+    while IFS= read -r shut; do
+        if g check-ignore -q -- "$shut"; then continue; fi
+        printf 'shut %s\n' "$shut"
+    done | head -n 50 | cut -c 1-500
 # What is tracked is added whatever is excluded: a file that grew too large is saved as that commit has it. Whoever reads
 # the timeline hears of it, and of what is new and too large, but not of what they ignore themselves.
 leave_large() {

@@ -290,8 +290,41 @@ async fn a_folder_that_is_shut_to_its_owner_keeps_nothing_else_from_being_saved(
     std::fs::set_permissions(&shut, std::fs::Permissions::from_mode(0o755)).unwrap();
     assert!(saved.status.success(), "{}", String::from_utf8_lossy(&saved.stderr));
     let commit = mirror.wip(TaskId::try_from(9).unwrap()).await.unwrap().unwrap();
+    let said = String::from_utf8_lossy(&saved.stdout);
+    assert_eq!(said.trim_end(), format!("shut shut\n{commit}"), "and it is said that it is missing");
     let tree = tree_in(&sandbox, &mirror, commit.as_str());
     assert_eq!(tree, "README.md\nbeside.txt\nshut/kept.txt", "what was known of it stays, what is beside it comes");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_saved_is_not_replaced_by_a_desk_whose_repository_is_gone() {
+    let room = Room::open().await;
+    let work = room.work("work");
+    let mirror = room.mirror_of(&work).await;
+    let door = Door::open(&mirror).await;
+    let (task, url) = (TaskId::try_from(9).unwrap(), door.url("task-9"));
+    let sandbox = room.clone(&url, "sandbox", &[]);
+    sandbox.git(&["checkout", "-q", "-b", "task-9"]);
+    let began = sandbox.head();
+    sandbox.write("precious.txt", "precious\n");
+    let head = sandbox.commit("feat: precious");
+    let save = [sandbox.folder.to_str().unwrap(), "refs/carrel/wip/9", &url, began.as_str(), "1024"];
+    sh(&sandbox, SAVE, &save);
+
+    // Without its repository what is new is saved on top of the commits that were saved before.
+    std::fs::remove_dir_all(sandbox.folder.join(".git")).unwrap();
+    sandbox.write("later.txt", "later\n");
+    let later = sh(&sandbox, SAVE, &save);
+    let commit = mirror.wip(task).await.unwrap().unwrap();
+    assert_eq!((commit.as_str(), mirror.parent_of(&commit).await.unwrap()), (later.as_str(), Some(head)));
+    assert_eq!(tree_in(&sandbox, &mirror, &later), "README.md\nlater.txt\nprecious.txt");
+
+    // Without its files either there is nothing to save.
+    for name in ["README.md", "later.txt", "precious.txt"] {
+        std::fs::remove_file(sandbox.folder.join(name)).unwrap();
+    }
+    assert_eq!(sh(&sandbox, SAVE, &save), "");
+    assert_eq!(mirror.wip(task).await.unwrap(), Some(commit));
 }
 
 #[tokio::test(flavor = "multi_thread")]

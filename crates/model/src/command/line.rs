@@ -49,9 +49,56 @@ const SHELLS: [&str; 5] = ["sh", "bash", "dash", "zsh", "ksh"];
 /// What is said of a line that sets a variable which decides what a name means.
 pub(super) const STEERS: &str = "a variable that decides which program is meant";
 
-/// Whether a variable decides which program a name means, or what runs before it.
+/// Variables by which shells, interpreters and tools are told to run something else.
+const STEERING: [&str; 38] = [
+    "PATH",
+    "CDPATH",
+    "ENV",
+    "BASH_ENV",
+    "SHELL",
+    "SHELLOPTS",
+    "BASHOPTS",
+    "IFS",
+    "PS4",
+    "PROMPT_COMMAND",
+    "HOME",
+    "XDG_CONFIG_HOME",
+    "EDITOR",
+    "VISUAL",
+    "PAGER",
+    "MANPAGER",
+    "BROWSER",
+    "LESSOPEN",
+    "LESSCLOSE",
+    "SSH_ASKPASS",
+    "PYTHONPATH",
+    "PYTHONHOME",
+    "PYTHONSTARTUP",
+    "PERL5LIB",
+    "PERL5OPT",
+    "RUBYLIB",
+    "RUBYOPT",
+    "NODE_OPTIONS",
+    "NODE_PATH",
+    "JAVA_TOOL_OPTIONS",
+    "MAKEFLAGS",
+    "MAKEFILES",
+    "CC",
+    "CXX",
+    "RUSTC",
+    "RUSTDOC",
+    "TAR_OPTIONS",
+    "GCONV_PATH",
+];
+/// And those that begin so.
+const STEERING_BEGINNINGS: [&str; 7] = ["LD_", "GIT_", "CARGO_", "RUSTC_", "RUSTFLAGS", "npm_config_", "BASH_FUNC_"];
+/// These only say who somebody is.
+const NAMING: [&str; 2] = ["GIT_AUTHOR_", "GIT_COMMITTER_"];
+
+/// Whether a variable decides which program a name means, or what runs before it or because of it.
 pub(super) fn steers(name: &str) -> bool {
-    matches!(name, "PATH" | "ENV" | "BASH_ENV" | "SHELLOPTS" | "IFS" | "GIT_EXEC_PATH") || name.starts_with("LD_")
+    let begins = |with: &[&str]| with.iter().any(|beginning| name.starts_with(beginning));
+    STEERING.contains(&name) || (begins(&STEERING_BEGINNINGS) && !begins(&NAMING))
 }
 
 /// Reads a line.

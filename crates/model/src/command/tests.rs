@@ -34,7 +34,7 @@ fn a_program_alone_fits_whatever_its_arguments_are() {
         "git add -A && git commit -m 'one two' && make test >log 2>&1",
         "cd='x' git status; (git log | git shortlog)",
         "if git diff --quiet; then make test; fi",
-        "env GIT_PAGER=cat git log",
+        "env GIT_AUTHOR_NAME=me git log",
         "sh -c 'git status && make test'",
         "echo=1\nmake test",
     ] {
@@ -67,6 +67,12 @@ fn an_allowance_is_for_the_program_and_not_for_whatever_bears_its_name() {
         "env -i LD_PRELOAD=/tmp/x.so make",
         "LD_PRELOAD=/tmp/x.so git status",
         "BASH_ENV=/tmp/x sh -c 'git status'",
+        "GIT_EXTERNAL_DIFF='sh -c id' git status",
+        "GIT_SSH_COMMAND=/tmp/x git status",
+        "GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=diff.external GIT_CONFIG_VALUE_0=/tmp/x git status",
+        "HOME=/tmp git status",
+        "PAGER=/tmp/x git status",
+        "CARGO_BUILD_RUSTC_WRAPPER=/tmp/x make",
     ] {
         assert!(only.judge(&line(bad)).is_err(), "{bad}");
     }
@@ -74,7 +80,8 @@ fn an_allowance_is_for_the_program_and_not_for_whatever_bears_its_name() {
     assert!(rules(&[], &["git"]).judge(&line("/tmp/git status")).is_err(), "what is forbidden is so wherever it lies");
     assert_eq!(rules(&["**"], &["git"]).judge(&line("/tmp/tool")), Ok(()));
     assert!(only.judge_variables(["CI", "PATH"].into_iter()).is_err());
-    assert_eq!(only.judge_variables(["CI", "LANG"].into_iter()), Ok(()));
+    assert!(only.judge_variables(["GIT_EXTERNAL_DIFF"].into_iter()).is_err());
+    assert_eq!(only.judge_variables(["CI", "LANG", "GIT_AUTHOR_NAME"].into_iter()), Ok(()));
     assert_eq!(CommandRules::default().judge_variables(["PATH"].into_iter()), Ok(()));
 }
 

@@ -59,7 +59,12 @@ pub(crate) async fn receive(State(doors): State<Doors>, mut request: Request, ne
     let what = what(request.method(), request.uri());
     let pass = shown.to_str().ok().and_then(|shown| doors.control.nodes().read_pass(shown, &what));
     let Some(pass) = pass else {
-        tracing::warn!(what, "a pass between nodes was not believed");
+        let from = request.extensions().get::<ConnectInfo<Peer>>().map(|ConnectInfo(Peer(address))| address.ip());
+        if let Err(problem) = doors.limiter.admit_stranger(from) {
+            return problem.into_response();
+        }
+        // Not what was asked for: that is the stranger's own text.
+        tracing::warn!(method = %request.method(), from = ?from, "a pass between nodes was not believed");
         let why = "this pass is not from a node of this house, or not for this request";
         return Problem::new(403, "forbidden", "Not allowed", why)
             .with_hint("all nodes have the same master key and a clock that goes right")

@@ -329,6 +329,13 @@ async fn without_a_key_the_start_warns_and_the_use_says_why() {
     let server = Server::with(binary(), data.path()).env("CARREL_LOG_LEVEL", "error").start().await;
     let (code, _, err) = run(&server.url, data.path(), &["sandbox", "create", "--provider", "e2b", "--wait"]).await;
     assert!(code != 0 && err.contains("E2B_API_KEY"), "{code}: {err}");
+    // Nothing moves to where it could not be: its desk stays.
+    for args in [&["repo", "add", "--new", "town"][..], &["task", "new", "Stay", "--repo", "town", "--agent", "demo"]] {
+        let (code, _, err) = run(&server.url, data.path(), args).await;
+        assert_eq!(code, 0, "{err}");
+    }
+    let (code, _, err) = run(&server.url, data.path(), &["task", "move", "1", "--to", "e2b"]).await;
+    assert!(code != 0 && err.contains("stays where it is") && err.contains("E2B_API_KEY"), "{code}: {err}");
     assert!(server.terminate().await.success());
 
     let said = Mutex::new(Vec::new());

@@ -14,6 +14,12 @@ impl TasksDesk<'_> {
             return Err(Error::Conflict { why: format!("task {id} is {} and stays where it is", task.phase.word()) });
         }
         let post = self.house.post(&provider)?;
+        if let Some(fit) = post.fitness().filter(|fit| fit.isolation.is_empty() || fit.templates.is_empty()) {
+            let why = fit.missing.join(" ");
+            return Err(Error::Conflict {
+                why: format!("task {id} stays where it is: `{provider}` cannot be used. {why}"),
+            });
+        }
         let offers = |level| post.fitness().is_some_and(|fit| fit.isolation.contains(&level));
         if let Some(level) = task.isolation.filter(|level| !offers(*level)) {
             let word = serde_json::to_value(level).unwrap_or_default();

@@ -35,7 +35,8 @@ mend() {
 
 # Locks that somebody who was killed has left. Nobody works here when this is called.
 unlock() {
-    rm -f .git/index.lock .git/HEAD.lock .git/config.lock .git/packed-refs.lock ".git/refs/heads/$branch.lock"
+    rm -f .git/*.lock .git/refs/*.lock .git/refs/heads/*.lock .git/refs/tags/*.lock .git/refs/remotes/origin/*.lock \
+        ".git/refs/heads/$branch.lock" ".git/refs/remotes/origin/$branch.lock"
 }
 
 # Everything that is not ignored, into the index. A broken index is made anew.

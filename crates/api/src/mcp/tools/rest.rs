@@ -13,6 +13,11 @@ pub(super) fn sandbox() -> Value {
     json!({"type": "string", "description": "The sandbox, as sandbox_list or sandbox_create shows it."})
 }
 
+pub(super) fn path() -> Value {
+    let begins = "Unless it begins with `/`: from the checkout where there is one, else from the user's home.";
+    json!({"type": "string", "description": begins})
+}
+
 fn task() -> Value {
     json!({"type": "integer", "minimum": 1, "description": "The number of the task."})
 }
@@ -160,7 +165,7 @@ pub(super) static ROWS: [Row; 34] = [
         audience: Everybody,
         takes: || {
             let depth = json!({"type": "integer", "minimum": 1, "maximum": 64});
-            json!({"sandbox_id": sandbox(), "path": {"type": "string", "description": "From the user's home unless it begins with `/`."}, "depth": depth})
+            json!({"sandbox_id": sandbox(), "path": path(), "depth": depth})
         },
         needs: &["sandbox_id", "path"],
         gives: Gives::List,
@@ -177,7 +182,7 @@ pub(super) static ROWS: [Row; 34] = [
         about: "Removes a file, or a directory with everything in it.",
         nature: Nature::Destroys,
         audience: KeyHolders,
-        takes: || json!({"sandbox_id": sandbox(), "path": {"type": "string"}}),
+        takes: || json!({"sandbox_id": sandbox(), "path": path()}),
         needs: &["sandbox_id", "path"],
         gives: Gives::Done,
         does: Does::Asks {

@@ -71,6 +71,16 @@ async fn any_node_answers_for_what_lives_on_another() {
     assert_eq!(wrong.status(), 401);
     let forged = http.get(file(&two)).header("carrel-node-pass", "7b7d.00").bearer_auth(&two.key).send().await.unwrap();
     assert_eq!(forged.status(), 403);
+    // Who tries it again and again is soon not heard any more.
+    let mut refused = 403;
+    for _ in 0..400 {
+        let again = http.get(file(&two)).header("carrel-node-pass", "7b7d.00").bearer_auth(&two.key).send().await.unwrap();
+        refused = again.status().as_u16();
+        if refused != 403 {
+            break;
+        }
+    }
+    assert_eq!(refused, 429);
 
     // Ended from the other node, it is gone on its own.
     let (status, gone) = ask(&one, Method::DELETE, &format!("/sandboxes/{id}?wait=gone"), None).await;

@@ -74,7 +74,8 @@ async fn any_node_answers_for_what_lives_on_another() {
     // Who tries it again and again is soon not heard any more.
     let mut refused = 403;
     for _ in 0..400 {
-        let again = http.get(file(&two)).header("carrel-node-pass", "7b7d.00").bearer_auth(&two.key).send().await.unwrap();
+        let again =
+            http.get(file(&two)).header("carrel-node-pass", "7b7d.00").bearer_auth(&two.key).send().await.unwrap();
         refused = again.status().as_u16();
         if refused != 403 {
             break;

@@ -14,7 +14,7 @@ use super::{
     Args,
     Audience::{Everybody, KeyHolders},
     Does, Gives, Nature, Row, encoded,
-    rest::{path, sandbox},
+    rest::sandbox,
     text,
 };
 use crate::mcp::desk::{Desk, Trouble};
@@ -53,7 +53,7 @@ pub(super) static ROWS: [Row; 4] = [
         about: "Reads a file in a sandbox, as text; in base64 when it is none.",
         nature: Nature::Reads,
         audience: Everybody,
-        takes: || json!({"sandbox_id": sandbox(), "path": path()}),
+        takes: || json!({"sandbox_id": sandbox(), "path": {"type": "string"}}),
         needs: &["sandbox_id", "path"],
         gives: Gives::Thing,
         does: Does::ReadsFile,
@@ -64,7 +64,7 @@ pub(super) static ROWS: [Row; 4] = [
         about: "Writes a file in a sandbox, whole. Folders that are missing are made.",
         nature: Nature::Destroys,
         audience: KeyHolders,
-        takes: || json!({"sandbox_id": sandbox(), "path": path(), "text": {"type": "string"}}),
+        takes: || json!({"sandbox_id": sandbox(), "path": {"type": "string"}, "text": {"type": "string"}}),
         needs: &["sandbox_id", "path", "text"],
         gives: Gives::Done,
         does: Does::WritesFile,
@@ -195,19 +195,6 @@ pub(super) async fn run_git(
     last["stdout"] = out.into();
     last["stderr"] = err.into();
     Ok(last)
-}
-
-/// At a desk that has a checkout, a path that is not whole begins there, as commands do; elsewhere at the user's home.
-pub(super) async fn begin_at_the_checkout(desk: &Desk, args: &mut Args) -> Result<(), Trouble> {
-    let path = args.get("path").map(text).unwrap_or_default();
-    if path.starts_with('/') {
-        return Ok(());
-    }
-    let sandbox = format!("/sandboxes/{}", encoded(&args.get("sandbox_id").map(text).unwrap_or_default()));
-    if desk.json(Method::GET, &sandbox, None).await?["repo"].is_string() {
-        args.insert("path".into(), format!("/workspace/{path}").into());
-    }
-    Ok(())
 }
 
 fn file(args: &Args) -> String {

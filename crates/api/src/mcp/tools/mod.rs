@@ -161,10 +161,7 @@ impl Row {
 
     /// Does it; what it gives as its schema says.
     pub(super) async fn call(&self, desk: &Desk, args: Args, progress: &Progress) -> Result<Value, Trouble> {
-        let mut args = self.complete(desk, args)?;
-        if self.name.starts_with("files_") {
-            inside::begin_at_the_checkout(desk, &mut args).await?;
-        }
+        let args = self.complete(desk, args)?;
         match &self.does {
             Does::Asks { method, path, query, always } => {
                 let (path, rest) = place(path, query, always, args)?;

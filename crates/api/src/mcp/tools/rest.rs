@@ -13,11 +13,6 @@ pub(super) fn sandbox() -> Value {
     json!({"type": "string", "description": "The sandbox, as sandbox_list or sandbox_create shows it."})
 }
 
-pub(super) fn path() -> Value {
-    let begins = "Unless it begins with `/`: from the checkout where there is one, else from the user's home.";
-    json!({"type": "string", "description": begins})
-}
-
 fn task() -> Value {
     json!({"type": "integer", "minimum": 1, "description": "The number of the task."})
 }
@@ -165,7 +160,7 @@ pub(super) static ROWS: [Row; 34] = [
         audience: Everybody,
         takes: || {
             let depth = json!({"type": "integer", "minimum": 1, "maximum": 64});
-            json!({"sandbox_id": sandbox(), "path": path(), "depth": depth})
+            json!({"sandbox_id": sandbox(), "path": {"type": "string", "description": "From the user's home unless it begins with `/`."}, "depth": depth})
         },
         needs: &["sandbox_id", "path"],
         gives: Gives::List,
@@ -182,7 +177,7 @@ pub(super) static ROWS: [Row; 34] = [
         about: "Removes a file, or a directory with everything in it.",
         nature: Nature::Destroys,
         audience: KeyHolders,
-        takes: || json!({"sandbox_id": sandbox(), "path": path()}),
+        takes: || json!({"sandbox_id": sandbox(), "path": {"type": "string"}}),
         needs: &["sandbox_id", "path"],
         gives: Gives::Done,
         does: Does::Asks {
